@@ -136,7 +136,7 @@ async fn open_run<'a>(
     let context = environment.agent_context(plan.spec.clone(), dir.id().clone(), follow_ups)?;
     if reopened.is_some() || processes_with(&marker).is_empty() {
         // A new marker, because a copy of the directory may continue at the same time.
-        plan.marker = Some(RunMarker::random());
+        plan.marker = RunMarker::random();
         dir.replace_plan(&plan)?;
     }
     let config = WorldConfig {

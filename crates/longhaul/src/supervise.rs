@@ -170,10 +170,9 @@ fn prepare(
         binary: Binary::new(&spec.agent.program).ok(),
         env: EnvNames::new(set, []).with_needed(needed.iter().map(String::as_str)),
         origins: origins.clone(),
-        marker: Some(RunMarker::random()),
         inherited: inherited.clone(),
         workflow: workflow.clone(),
-        ..Plan::new(spec.clone().with(|spec| spec.cwd = cwd), started_at)
+        ..Plan::new(spec.clone().with(|spec| spec.cwd = cwd), started_at, RunMarker::random())
     };
     // The run gets its id with its directory.
     let context = environment.agent_context(spec.clone(), RunId::from(""), Vec::new())?;

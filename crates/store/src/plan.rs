@@ -30,9 +30,8 @@ pub struct Plan {
     #[serde(default)]
     pub origins: BTreeMap<String, String>,
     /// Random value of the run marker. It distinguishes this run's processes from those of another run with
-    /// the same id; an import draws a new one. `None` in plans whose marker is the id.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marker: Option<String>,
+    /// the same id; an import draws a new one.
+    pub marker: String,
     /// Where the run came from. `None` if it was created here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<ImportOrigin>,
@@ -47,7 +46,7 @@ pub struct Plan {
 
 impl Plan {
     /// Creates the plan of a run that is created by this version, without any other fact.
-    pub fn new(spec: RunSpec, started_at: Moment) -> Plan {
+    pub fn new(spec: RunSpec, started_at: Moment, marker: String) -> Plan {
         Plan {
             longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: started_at.into(),
@@ -55,7 +54,7 @@ impl Plan {
             binary: None,
             env: EnvNames::default(),
             origins: BTreeMap::new(),
-            marker: None,
+            marker,
             imported: None,
             inherited: None,
             workflow: None,

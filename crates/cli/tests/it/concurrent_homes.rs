@@ -105,31 +105,6 @@ fn moved_run_finds_its_agent() {
     assert_eq!(steps(&stage), "one\ntwo\n");
 }
 
-/// Older versions write no run marker to the plan, and their processes carry the run's id alone.
-#[test]
-fn run_of_an_older_version_is_found_by_its_id() {
-    let (stage, server) = (Stage::new(), Server::start(HELD));
-    let older = stage
-        .script("older", &format!("unset LONGHAUL_RUN_MARKER; exec '{}' \"$@\"", stage.agent().display()));
-    let held = run(&stage, &older, &server).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    held.kill();
-    let older = stage.only_run();
-    older
-        .replace_plan(&Plan { marker: None, ..older.plan().expect("a plan") })
-        .expect("the test owns the file");
-
-    // The recovery must not affect a run of the current version with the same id.
-    let (neighbor, other_server) = (Stage::new(), Server::start(HELD));
-    let other = run(&neighbor, &neighbor.agent(), &other_server).start();
-    wait_until("the tool runs", || neighbor.work().join("started").exists());
-    let recovered = recover(&stage, &server, &[]);
-    release_agent(&stage);
-    assert_done_undisturbed(&stage, &recovered.output().envelope(0));
-    release_agent(&neighbor);
-    assert_done_undisturbed(&neighbor, &other.output().envelope(0));
-}
-
 /// Copies of the run's directory can then run at the same time.
 #[test]
 fn resuming_a_finished_run_replaces_its_marker() {

@@ -1,7 +1,7 @@
 //! An agent process. It writes its output to files and receives prompts over a pipe or FIFO. It has its own
 //! process group and is stopped by signals.
 
-use super::run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
+use super::run_marker::RunMarker;
 use super::system::{AdoptedProcess, StartNote, start_ticks};
 use crate::Environment;
 use longhaul_agent::Invocation;
@@ -10,7 +10,7 @@ use longhaul_store::{Argv, EnvNames};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -51,28 +51,40 @@ impl LaunchSpec {
         stdout: File,
         stderr: File,
     ) -> LaunchSpec {
-        let mut env_set = environment.set.clone();
-        env_set.extend(invocation.env_set.iter().cloned());
-        env_set.extend(marker.variables().into_iter().map(|(name, value)| (name.to_owned(), value)));
+        let Invocation { program, args, cwd, env_set, env_remove, .. } = invocation;
+        let mut launch = LaunchSpec::command(program, args, cwd, environment, stdout, stderr);
+        launch.env_set.extend(env_set.iter().cloned());
+        launch.env_remove = env_remove.iter().map(ToString::to_string).collect();
+        launch.with_marker(marker)
+    }
+
+    /// Prepares a user's command. It carries the markers of enclosing runs, so that only their sweeps stop its process.
+    pub(crate) fn command(
+        program: impl Into<PathBuf>,
+        args: &[impl AsRef<OsStr>],
+        cwd: &Path,
+        environment: &Environment,
+        stdout: File,
+        stderr: File,
+    ) -> LaunchSpec {
         LaunchSpec {
-            program: invocation.program.clone(),
-            args: invocation.args.iter().map(Into::into).collect(),
-            cwd: invocation.cwd.clone(),
+            program: program.into(),
+            args: args.iter().map(|arg| arg.as_ref().to_owned()).collect(),
+            cwd: cwd.to_owned(),
             env_clear: environment.clear,
-            env_set,
-            env_remove: invocation.env_remove.iter().map(ToString::to_string).collect(),
+            env_set: environment.set.clone(),
+            env_remove: Vec::new(),
             stdout,
             stderr,
             input: None,
-            marker: Some(marker.clone()),
+            marker: None,
         }
     }
 
-    /// Removes the run marker, so that no sweep of the run stops this process. Markers of enclosing runs
-    /// stay.
-    pub(crate) fn unmarked(mut self) -> LaunchSpec {
-        self.env_set.retain(|name, _| name != RUN_VARIABLE && name != MARKER_VARIABLE);
-        self.marker = None;
+    /// Adds the marker of a run, whose sweeps then stop the process.
+    pub(crate) fn with_marker(mut self, marker: &RunMarker) -> LaunchSpec {
+        self.env_set.extend(marker.variables().map(|(name, value)| (name.to_owned(), value)));
+        self.marker = Some(marker.clone());
         self
     }
 

@@ -1,6 +1,7 @@
 //! Runs the checks between two attempts: the user's commands in order, each in a shell, in the agent's
 //! working directory, with the run marker. The first failure decides.
 
+use super::agent_process::LaunchSpec;
 use super::one_shot::OneShotProcess;
 use super::stream_replay::tail;
 use super::world_config::WorldConfig;
@@ -79,7 +80,9 @@ impl CheckRun {
 }
 
 fn start_in_shell(config: &WorldConfig<'_>, command: &str, output: &File) -> io::Result<OneShotProcess> {
-    let launch = config.launch("/bin/sh", vec!["-c".to_owned(), command.to_owned()], output)?;
+    let (cwd, stdout, stderr) = (&config.spec().cwd, output.try_clone()?, output.try_clone()?);
+    let launch = LaunchSpec::command("/bin/sh", &["-c", command], cwd, &config.environment, stdout, stderr);
+    let launch = launch.with_marker(&config.marker);
     let (process, process_id) = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| error)?;
     failpoints::agent_is(process_id.pid);
     Ok(process)

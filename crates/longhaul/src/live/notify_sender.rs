@@ -3,11 +3,9 @@
 //! change nothing.
 
 use super::agent_process::{AgentProcess, LaunchSpec};
-use super::run_marker::RunMarker;
 use crate::Environment;
 use crate::channel::{Channel, ChannelError, Delivery};
 use crate::notification::{Notification, NotifyFailure};
-use longhaul_agent::Invocation;
 use longhaul_core::{CancelSource, Exit, Span, StopLevel};
 use longhaul_store::NotifyFiles;
 use std::fs::File;
@@ -93,20 +91,10 @@ impl NotifySender {
         let delivery = self.delivery(command, notification).inspect_err(|error| {
             let _ = writeln!(&log, "longhaul: {error}");
         })?;
-        let invocation = Invocation {
-            program: delivery.program.into(),
-            args: delivery.args,
-            cwd: self.cwd.clone(),
-            env_set: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Vec::new(),
-            prompt: String::new(),
-            input_outlives_supervisor: false,
-        };
+        let Delivery { program, args, stdin } = delivery;
         let (stdout, stderr) = (log.try_clone()?, log.try_clone()?);
-        let marker = RunMarker::unowned();
-        let launch = LaunchSpec::new(&invocation, &self.environment, &marker, stdout, stderr).unmarked();
-        match AgentProcess::start(launch, delivery.stdin) {
+        let launch = LaunchSpec::command(program, &args, &self.cwd, &self.environment, stdout, stderr);
+        match AgentProcess::start(launch, stdin) {
             Ok((mut agent, _)) => {
                 agent.close_input(None);
                 Ok((agent, log))
@@ -197,9 +185,7 @@ async fn wait_for_call(
 mod tests {
     use super::wait_for_call;
     use crate::Environment;
-    use crate::live::RunMarker;
     use crate::live::agent_process::{AgentProcess, LaunchSpec};
-    use longhaul_agent::Invocation;
     use std::fs::{self, File};
     use std::time::Duration;
 
@@ -211,20 +197,9 @@ mod tests {
         let (stop_calls, _) = tokio::sync::watch::channel(false);
         let run_command = |command: &str, time_limit| {
             let log = File::create(&path).expect("it can be made");
-            let invocation = Invocation {
-                program: "/bin/sh".into(),
-                args: vec!["-c".to_owned(), command.to_owned()],
-                cwd: dir.path().to_owned(),
-                env_set: Vec::new(),
-                env_remove: Vec::new(),
-                stdin: Vec::new(),
-                prompt: String::new(),
-                input_outlives_supervisor: false,
-            };
             let (stdout, stderr) = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
-            let launch =
-                LaunchSpec::new(&invocation, &Environment::default(), &RunMarker::unowned(), stdout, stderr)
-                    .unmarked();
+            let (args, environment) = (["-c", command], Environment::default());
+            let launch = LaunchSpec::command("/bin/sh", &args, dir.path(), &environment, stdout, stderr);
             let failed = runtime.block_on(async {
                 let (mut agent, _) = AgentProcess::start(launch, b"{}\n".to_vec()).expect("there is a shell");
                 agent.close_input(None);

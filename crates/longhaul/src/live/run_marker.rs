@@ -22,8 +22,7 @@ pub const MARKER_VARIABLE: &str = "LONGHAUL_RUN_MARKER";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunMarker {
     run: RunId,
-    /// `None` for a run of an older version, whose processes carry only the id.
-    token: Option<String>,
+    token: String,
     /// The directory of the run or workflow. `None` for processes that belong to neither. Only systems that hide the
     /// environment of processes need it.
     dir: Option<PathBuf>,
@@ -45,12 +44,13 @@ impl RunMarker {
     /// Creates the marker of a workflow's own commands.
     pub(crate) fn for_workflow(dir: &WorkflowDir, token: &str) -> RunMarker {
         let (run, dir) = (dir.id().clone(), dir.path().to_owned());
-        RunMarker { run, token: Some(token.to_owned()), dir: Some(dir) }
+        RunMarker { run, token: token.to_owned(), dir: Some(dir) }
     }
 
     /// Creates a marker for a process that belongs to no run.
     pub(crate) fn unowned() -> RunMarker {
-        RunMarker { run: RunId::from(RunMarker::random().as_str()), token: None, dir: None }
+        let token = RunMarker::random();
+        RunMarker { run: RunId::from(token.as_str()), token, dir: None }
     }
 
     pub(crate) fn random() -> String {
@@ -60,16 +60,11 @@ impl RunMarker {
     /// Creates the marker of processes that belong to no run, but are remembered in this directory.
     #[cfg(test)]
     pub(crate) fn in_dir(dir: &std::path::Path) -> RunMarker {
-        RunMarker { token: Some(RunMarker::random()), dir: Some(dir.to_owned()), ..RunMarker::unowned() }
+        RunMarker { dir: Some(dir.to_owned()), ..RunMarker::unowned() }
     }
 
-    #[cfg(all(test, target_os = "linux", not(feature = "portable-processes")))]
-    pub(crate) fn with_token(run: &str, token: Option<&str>) -> RunMarker {
-        RunMarker { run: RunId::from(run), token: token.map(str::to_owned), dir: None }
-    }
-
-    pub(crate) fn token(&self) -> Option<&str> {
-        self.token.as_deref()
+    pub(crate) fn token(&self) -> &str {
+        &self.token
     }
 
     #[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
@@ -84,11 +79,12 @@ impl RunMarker {
 
     /// Returns the marker's variables for a process of the run. They extend the values of the runs that this
     /// process belongs to.
-    pub fn variables(&self) -> Vec<(&'static str, String)> {
-        let run = (RUN_VARIABLE, append_to_variable(RUN_VARIABLE, self.run.as_str()));
-        let marker =
-            |token| (MARKER_VARIABLE, append_to_variable(MARKER_VARIABLE, &format!("{}/{token}", self.run)));
-        [run].into_iter().chain(self.token.as_ref().map(marker)).collect()
+    pub fn variables(&self) -> [(&'static str, String); 2] {
+        let marker = format!("{}/{}", self.run, self.token);
+        [
+            (RUN_VARIABLE, append_to_variable(RUN_VARIABLE, self.run.as_str())),
+            (MARKER_VARIABLE, append_to_variable(MARKER_VARIABLE, &marker)),
+        ]
     }
 }
 

@@ -1,15 +1,12 @@
 //! The fixed parts of a live run: what its processes are started with. Nothing changes them while the
 //! supervisor runs.
 
-use super::agent_process::LaunchSpec;
 use super::run_marker::RunMarker;
 use super::workspace_fingerprint::fingerprint;
 use crate::Environment;
-use longhaul_agent::{AgentContext, Decoder, Dialect, Invocation};
+use longhaul_agent::{AgentContext, Decoder, Dialect};
 use longhaul_core::{Run, RunSpec};
 use longhaul_store::{Home, RunDir};
-use std::fs::File;
-use std::io;
 use std::sync::Arc;
 
 pub(crate) struct WorldConfig<'a> {
@@ -48,21 +45,5 @@ impl WorldConfig<'_> {
 
     pub(crate) fn fingerprint(&self) -> Option<u64> {
         self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
-    }
-
-    /// Prepares a program that the user chose, in the agent's working directory, with the run marker.
-    pub(crate) fn launch(&self, program: &str, args: Vec<String>, output: &File) -> io::Result<LaunchSpec> {
-        let invocation = Invocation {
-            program: program.into(),
-            args,
-            cwd: self.spec().cwd.clone(),
-            env_set: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Vec::new(),
-            prompt: String::new(),
-            input_outlives_supervisor: false,
-        };
-        let (stdout, stderr) = (output.try_clone()?, output.try_clone()?);
-        Ok(LaunchSpec::new(&invocation, &self.environment, &self.marker, stdout, stderr))
     }
 }

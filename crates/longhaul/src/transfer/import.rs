@@ -184,7 +184,7 @@ impl ImportedRun {
         check_stopped(run.id(), &RunMarker::new(&run, &plan))?;
         // The imported run has no processes here. If the original continues in another home, it is a different
         // run.
-        plan.marker = Some(RunMarker::random());
+        plan.marker = RunMarker::random();
         let history = Journal::load(&run.journal_path())?;
         let outcome = Run::replay(history.records()).state().outcome();
         if find_agent(&mut plan.spec.agent, outcome.is_some(), destination.agent_path)? {

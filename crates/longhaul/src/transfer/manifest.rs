@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
-/// The newest format that this version reads. It writes a run in format 1, which older versions read, too, and a
-/// workflow in format 2.
-pub const FORMAT: u32 = 2;
+/// The newest format that this version reads.
+pub const FORMAT: u32 = 1;
 
 pub(super) const MANIFEST: &str = "manifest.json";
 pub(super) const BUNDLE: &str = "workspace.bundle";
@@ -103,7 +102,7 @@ pub struct ArchiveMember {
 impl Manifest {
     pub(super) fn new(run: RunId, workflow_runs: Option<Vec<RunId>>, cwd: &Path, at: Moment) -> Manifest {
         Manifest {
-            format: if workflow_runs.is_some() { 2 } else { 1 },
+            format: FORMAT,
             longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
             run,
             workflow_runs,

@@ -32,7 +32,7 @@ impl Homes {
     fn create_run(&self) {
         let program = std::env::current_exe().expect("a path");
         let spec = RunSpec::new(program, self.path("work"), "p", Preset::Default.policy());
-        let plan = Plan::new(spec, Moment(7));
+        let plan = Plan::new(spec, Moment(7), "4b1d".to_owned());
         let day: Day = "2025-11-22".parse().expect("a date");
         self.home.create_run(&day, 7, &plan).expect("run");
     }

@@ -4,7 +4,6 @@
 use super::REPEAT_DELAY;
 use crate::live::{LaunchSpec, OneShotProcess, ProcessWatch, RunMarker, sweep};
 use crate::{Environment, failpoints};
-use longhaul_agent::Invocation;
 use longhaul_core::{Exit, Span};
 use longhaul_store::{WorkflowDir, read_regular};
 use std::path::{Path, PathBuf};
@@ -72,17 +71,9 @@ impl Commands {
         let failed = |cause: &dyn std::fmt::Display| format!("cannot run `{command}`: {cause}");
         let files = self.dir.create_command_output(*number).map_err(|error| failed(&error))?;
         let [(stdout, out), (stderr, err)] = files;
-        let invocation = Invocation {
-            program: "/bin/sh".into(),
-            args: vec!["-c".to_owned(), command.to_owned()],
-            cwd: self.project_dir.clone(),
-            env_set: Vec::new(),
-            env_remove: Vec::new(),
-            stdin: Vec::new(),
-            prompt: String::new(),
-            input_outlives_supervisor: false,
-        };
-        let launch = LaunchSpec::new(&invocation, &self.environment, &self.marker, out, err);
+        let args = ["-c", command];
+        let launch = LaunchSpec::command("/bin/sh", &args, &self.project_dir, &self.environment, out, err);
+        let launch = launch.with_marker(&self.marker);
         let started = OneShotProcess::start(launch, Vec::new()).map_err(|(_, error)| failed(&error))?;
         let (mut process, process_id) = started;
         failpoints::agent_is(process_id.pid);

@@ -17,7 +17,7 @@ pub(crate) fn plan() -> Plan {
         binary: Some(Binary { path, size: 7, modified_at: Moment(1_000).into(), sha256: None }),
         env: EnvNames::new(["ANTHROPIC_API_KEY=sk-secret", "DISABLE_AUTOUPDATER"], ["CLAUDECODE"]),
         origins: BTreeMap::from([("stall_timeout".to_owned(), "flag --stall-timeout".to_owned())]),
-        ..Plan::new(spec, Moment(1_763_775_245_120))
+        ..Plan::new(spec, Moment(1_763_775_245_120), "4b1d".to_owned())
     }
 }
 
@@ -71,7 +71,8 @@ fn plan_is_readable_and_holds_no_secret() {
           },
           "origins": {
             "stall_timeout": "flag --stall-timeout"
-          }
+          },
+          "marker": "4b1d"
         }"#]]
     .assert_eq(&format!("{head}  …\n{rest}"));
 }

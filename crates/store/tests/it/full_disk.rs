@@ -13,7 +13,7 @@ const ROLE: &str = "full_disk::plays_a_run_on_a_full_disk";
 const TOO_MUCH_BYTES: usize = 64 << 10;
 
 fn plan(prompt: String) -> Plan {
-    Plan::new(RunSpec::new("claude", "/", prompt, Preset::Default.policy()), Moment(0))
+    Plan::new(RunSpec::new("claude", "/", prompt, Preset::Default.policy()), Moment(0), "4b1d".to_owned())
 }
 
 fn assert_full(error: &StoreError) {

@@ -21,7 +21,8 @@ fn home(dir: &Path) -> Home {
 }
 
 fn plan() -> Plan {
-    Plan::new(RunSpec::new("claude", "/work", "p", Preset::Drill.policy()), Moment(1_795_311_245_120))
+    let spec = RunSpec::new("claude", "/work", "p", Preset::Drill.policy());
+    Plan::new(spec, Moment(1_795_311_245_120), "4b1d".to_owned())
 }
 
 /// Prepares ten runs that are about to finish, waits for the file `go`, and finishes them.

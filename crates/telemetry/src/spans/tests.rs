@@ -30,6 +30,7 @@ fn plan() -> Plan {
     Plan::new(
         RunSpec::new("claude", "/work", "p", Preset::Drill.policy()),
         Moment::from_unix_seconds(1_767_225_600),
+        "4b1d".to_owned(),
     )
 }
 

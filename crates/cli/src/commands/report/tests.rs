@@ -151,7 +151,7 @@ fn plan(task: &str) -> Plan {
         spec.name = Some("nightly".to_owned());
         spec.model = Some("opus".to_owned());
     });
-    Plan::new(spec, at(0))
+    Plan::new(spec, at(0), "4b1d".to_owned())
 }
 
 fn calls() -> ToolCalls {

@@ -2,7 +2,6 @@
 
 mod file_watch;
 mod marked_processes;
-mod marker_variables;
 mod process_handle;
 
 pub(crate) use file_watch::FileWatch;

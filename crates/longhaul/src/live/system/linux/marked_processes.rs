@@ -1,8 +1,7 @@
 //! Finds the processes of a run by the run marker in their environment.
 
-use super::marker_variables::MarkerVariables;
 use super::process_handle::ProcessHandle;
-use crate::live::run_marker::RunMarker;
+use crate::live::run_marker::{MARKER_VARIABLE, RunMarker};
 use crate::live::system::process_table::ProcessStat;
 use longhaul_core::ProcessId;
 use rustix::process::{Pid, getpid};
@@ -30,12 +29,12 @@ pub(crate) fn processes_of(marker: &RunMarker) -> Vec<ProcessHandle> {
 
 /// Returns whether a process belongs to the run.
 pub(crate) fn belongs_to(marker: &RunMarker, pid: Pid) -> bool {
-    variables(pid).is_some_and(|variables| variables.has(marker))
+    environment(pid).is_some_and(|environment| tokens(&environment).any(|token| token == marker.token()))
 }
 
 /// Returns `true` if a process belongs to the run and not to a nested one.
 fn carries_last(marker: &RunMarker, pid: Pid) -> bool {
-    variables(pid).is_some_and(|variables| variables.ends_with(marker))
+    environment(pid).is_some_and(|environment| tokens(&environment).last() == Some(marker.token()))
 }
 
 /// Returns the process that was started as this attempt. Its tools carry the marker, too, but each leads its
@@ -100,9 +99,12 @@ impl ProcessWatch {
 /// Remembers the processes that a run has now. There is no need to.
 pub(crate) fn search(_marker: &RunMarker) {}
 
-fn variables(pid: Pid) -> Option<MarkerVariables> {
-    let environment = environment(pid)?;
-    MarkerVariables::new(|name| value(&environment, name))
+/// Returns the tokens of the runs that a process with this environment belongs to. A nested run follows the run that
+/// encloses it.
+fn tokens(environment: &[u8]) -> impl Iterator<Item = &str> {
+    let markers = value(environment, MARKER_VARIABLE).and_then(|bytes| str::from_utf8(bytes).ok());
+    let runs = markers.unwrap_or_default().split(':');
+    runs.filter_map(|run| Some(run.split_once('/')?.1))
 }
 
 /// Returns the environment of a process at the start of its program. A zombie has none, and a sweep does not need to
@@ -114,4 +116,21 @@ fn environment(pid: Pid) -> Option<Vec<u8>> {
 fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut variables = environment.split(|byte| *byte == 0);
     variables.find_map(|variable| variable.strip_prefix(name.as_bytes())?.strip_prefix(b"="))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tokens;
+
+    #[test]
+    fn a_process_belongs_to_its_run_and_to_enclosing_runs() {
+        let check = |environment: &str, expected: &[&str]| {
+            assert_eq!(tokens(environment.as_bytes()).collect::<Vec<_>>(), expected, "{environment:?}");
+        };
+        check("A=b\0LONGHAUL_RUN=a\0LONGHAUL_RUN_MARKER=a/1\0C=", &["1"]);
+        check("LONGHAUL_RUN=outer:a\0LONGHAUL_RUN_MARKER=outer/9:a/1", &["9", "1"]);
+        check("LONGHAUL_RUN=a", &[]);
+        check("LONGHAUL_RUN_MARKER=", &[]);
+        check("", &[]);
+    }
 }

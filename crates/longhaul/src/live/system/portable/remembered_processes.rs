@@ -129,8 +129,7 @@ struct Memory<'a> {
 impl Memory<'_> {
     /// Returns `None` if the marker belongs to no directory.
     fn of(marker: &RunMarker) -> Option<Memory<'_>> {
-        // A run of an older version has no token.
-        let token = marker.token().unwrap_or("none");
+        let token = marker.token();
         // After a reboot, another process can have the same PID and the same start.
         let boot = process_table::boot_id().unwrap_or_default();
         let dir = marker.dir()?.join("processes").join(format!("{token}-{boot}"));

@@ -68,7 +68,7 @@ pub(crate) fn was_started_by(
 ) -> bool {
     let carries_marker = |pid: u32| {
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        marker.token().is_some_and(|token| String::from_utf8_lossy(&environment).contains(token))
+        String::from_utf8_lossy(&environment).contains(marker.token())
     };
     process.group == process.pid && carries_marker(process.pid) && !carries_marker(process.parent)
 }
