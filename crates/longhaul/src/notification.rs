@@ -1,12 +1,12 @@
 //! Notifications: one JSON object on the standard input of each `--notify` command. Keys are only ever added.
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
-use crate::RunReport;
 use longhaul_core::{
     AfterWait, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Phase, Rfc3339, Run, RunId, Span,
 };
-use longhaul_store::{WorkflowDir, WorkflowStatus};
+use longhaul_store::{RunDir, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 // A shorter wait ends before a person would react to the notification.
@@ -42,7 +42,6 @@ impl NotificationKind {
 pub(crate) struct Notification {
     /// Name in the run's directory. It does not depend on the supervisor.
     pub(crate) name: String,
-    pub(crate) kind: NotificationKind,
     body: NotificationBody,
 }
 
@@ -104,89 +103,50 @@ pub struct NotificationBody {
 }
 
 impl Notification {
-    /// Creates the notification of a run's outcome.
+    /// Creates the notification of an outcome. A resumed run or workflow sends one for each of its outcomes.
     pub(crate) fn for_outcome(
-        report: &RunReport,
-        run: &Run,
-        task: &str,
-        next: Option<String>,
-    ) -> Notification {
-        let outcome = report.outcome;
-        let kind = kind_of(outcome.kind);
-        let body = NotificationBody {
-            outcome: Some(outcome.kind),
-            exit_code: Some(outcome.exit_code()),
-            fault: outcome.fault,
-            limit: outcome.limit,
-            until: outcome.retry_at.map(Rfc3339),
-            ..NotificationBody::new(kind, &report.run, &report.dir, run, report.finished_at, task, next)
-        };
-        // A resumed run sends a notification for each of its outcomes.
-        Notification { name: format!("outcome-{}", run.state().reopen_count), kind, body }
-    }
-
-    /// Creates the notification of the current wait, or returns `None` if the run is not in a long wait.
-    pub(crate) fn for_wait(
-        id: &RunId,
-        dir: &Path,
-        run: &Run,
-        at: Moment,
-        task: &str,
-        next: Option<String>,
-    ) -> Option<Notification> {
-        let Phase::Waiting { since, until, next: after_wait } = &run.state().phase else { return None };
-        if until.since(*since) <= LONG_WAIT {
-            return None;
-        }
-        let kind = NotificationKind::Waiting;
-        let body = NotificationBody {
-            fault: run.state().wait_fault(),
-            until: Some(Rfc3339(*until)),
-            ..NotificationBody::new(kind, id, dir, run, at, task, next)
-        };
-        let name = match after_wait {
-            AfterWait::Attempt(plan) => format!("wait-{}", plan.attempt),
-            AfterWait::Review(_) => format!("wait-review-{}", run.state().reviews),
-        };
-        Some(Notification { name, kind, body })
-    }
-
-    /// Creates the notification of a workflow: of its outcome, or of a run that only a person can continue.
-    pub(crate) fn for_workflow_outcome(
-        workflow: WorkflowSubject<'_>,
+        subject: NotificationBody,
         outcome: Outcome,
-        next: Option<String>,
+        reopen_count: impl Display,
     ) -> Notification {
-        let kind = kind_of(outcome.kind);
+        let needs_person = outcome.kind == OutcomeKind::NeedsPerson;
         let body = NotificationBody {
+            kind: if needs_person { NotificationKind::NeedsPerson } else { NotificationKind::Outcome },
             outcome: Some(outcome.kind),
             exit_code: Some(outcome.exit_code()),
             fault: outcome.fault,
             limit: outcome.limit,
             until: outcome.retry_at.map(Rfc3339),
-            ..NotificationBody::for_workflow(kind, workflow, next)
+            ..subject
         };
-        Notification { name: format!("outcome-{}", workflow.reopen_count), kind, body }
+        Notification { name: format!("outcome-{reopen_count}"), body }
     }
 
-    /// Creates the notification of a wait of a whole workflow, or returns `None` if it is not a long one.
-    pub(crate) fn for_workflow_wait(
-        workflow: WorkflowSubject<'_>,
+    /// Creates the notification of a run's current wait, or returns `None` if the run is not in a long wait.
+    pub(crate) fn for_run_wait(subject: NotificationBody, run: &Run) -> Option<Notification> {
+        let state = run.state();
+        let Phase::Waiting { since, until, next } = &state.phase else { return None };
+        let name = match next {
+            AfterWait::Attempt(plan) => format!("wait-{}", plan.attempt),
+            AfterWait::Review(_) => format!("wait-review-{}", state.reviews),
+        };
+        Notification::for_wait(subject, name, *since, *until, state.wait_fault())
+    }
+
+    /// Creates the notification of a wait, or returns `None` if it is not a long one.
+    pub(crate) fn for_wait(
+        subject: NotificationBody,
+        name: String,
+        since: Moment,
         until: Moment,
         fault: Option<Fault>,
-        next: Option<String>,
     ) -> Option<Notification> {
-        if until.since(workflow.at) <= LONG_WAIT {
-            return None;
-        }
-        let kind = NotificationKind::Waiting;
-        let body = NotificationBody {
-            fault,
-            until: Some(Rfc3339(until)),
-            ..NotificationBody::for_workflow(kind, workflow, next)
-        };
-        // The end of the wait is journaled, so another supervisor finds the same name.
-        Some(Notification { name: format!("wait-{}", until.0), kind, body })
+        let body = NotificationBody { fault, until: Some(Rfc3339(until)), ..subject };
+        (until.since(since) > LONG_WAIT).then_some(Notification { name, body })
+    }
+
+    pub(crate) fn kind(&self) -> NotificationKind {
+        self.body.kind
     }
 
     /// Returns the message for people. `project` is the name of the run's project.
@@ -220,42 +180,36 @@ impl Notification {
 }
 
 impl NotificationBody {
-    fn for_workflow(
-        kind: NotificationKind,
-        workflow: WorkflowSubject<'_>,
-        next: Option<String>,
-    ) -> NotificationBody {
-        let WorkflowSubject { status, dir, task, at, .. } = workflow;
-        let items = status.phases.iter().flat_map(|phase| &phase.items);
-        NotificationBody {
-            kind,
-            run: dir.id().clone(),
-            workflow: true,
-            at: at.into(),
-            outcome: None,
-            exit_code: None,
-            fault: None,
-            limit: None,
-            until: None,
-            attempts: u32::try_from(items.filter(|item| item.run.is_some()).count()).unwrap_or(u32::MAX),
-            total_cost_usd: status.total_cost_usd,
-            task: shorten(task),
-            dir: dir.path().display().to_string(),
-            next,
-        }
-    }
-
-    fn new(
-        kind: NotificationKind,
-        id: &RunId,
-        dir: &Path,
+    /// Creates the notification of a run, without its reason.
+    pub(crate) fn of_run(
+        dir: &RunDir,
         run: &Run,
         at: Moment,
         task: &str,
         next: Option<String>,
     ) -> NotificationBody {
+        let (attempts, cost) = (run.state().attempts(), run.state().usage.total_cost());
+        let body = NotificationBody::new(dir.id(), dir.path(), at, task, next);
+        NotificationBody { attempts, total_cost_usd: cost.into(), ..body }
+    }
+
+    /// Creates the notification of a workflow, without its reason. `task` is its name or its file.
+    pub(crate) fn of_workflow(
+        dir: &WorkflowDir,
+        status: &WorkflowStatus,
+        at: Moment,
+        task: &str,
+        next: Option<String>,
+    ) -> NotificationBody {
+        let items = status.phases.iter().flat_map(|phase| &phase.items);
+        let attempts = items.filter(|item| item.run.is_some()).count() as u32;
+        let body = NotificationBody::new(dir.id(), dir.path(), at, task, next);
+        NotificationBody { workflow: true, attempts, total_cost_usd: status.total_cost_usd, ..body }
+    }
+
+    fn new(id: &RunId, dir: &Path, at: Moment, task: &str, next: Option<String>) -> NotificationBody {
         NotificationBody {
-            kind,
+            kind: NotificationKind::Waiting,
             run: id.clone(),
             workflow: false,
             at: at.into(),
@@ -264,42 +218,12 @@ impl NotificationBody {
             fault: None,
             limit: None,
             until: None,
-            attempts: run.state().attempts(),
-            total_cost_usd: run.state().usage.total_cost().into(),
+            attempts: 0,
+            total_cost_usd: Dollars::default(),
             task: shorten(task),
             dir: dir.display().to_string(),
             next,
         }
-    }
-}
-
-/// A workflow that a notification is about.
-#[derive(Clone, Copy)]
-pub(crate) struct WorkflowSubject<'a> {
-    pub(crate) status: &'a WorkflowStatus,
-    pub(crate) dir: &'a WorkflowDir,
-    /// Name or file of the workflow.
-    pub(crate) task: &'a str,
-    /// How often the finished workflow was resumed.
-    pub(crate) reopen_count: usize,
-    pub(crate) at: Moment,
-}
-
-fn kind_of(outcome: OutcomeKind) -> NotificationKind {
-    match outcome {
-        OutcomeKind::NeedsPerson => NotificationKind::NeedsPerson,
-        OutcomeKind::Done
-        | OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::NotStarted
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Partial
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater
-        | OutcomeKind::Cancelled
-        | OutcomeKind::Suspended => NotificationKind::Outcome,
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::changes::{record_end, record_start};
 use crate::driver::drive;
 use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
-use crate::notification::Notification;
+use crate::notification::{Notification, NotificationBody};
 use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
@@ -111,9 +111,10 @@ impl RunningSupervisor<'_> {
                 // end.
                 record_end(config.home, dir, &spec.cwd, run.state().reopen_count).await;
                 let next = config.notified_command(run);
+                let subject = NotificationBody::of_run(dir, run, finished_at, &spec.prompt, next);
+                let notification = Notification::for_outcome(subject, outcome, run.state().reopen_count);
                 let notifier = &mut world.subscribers.notifier.sender;
-                let notification =
-                    notifier.claim(Notification::for_outcome(&report, run, &spec.prompt, next));
+                let notification = notifier.claim(notification);
                 write_final_status(dir, run, policy, &report);
                 // Comes after the status, so that a notified command finds the final state.
                 if let Some(notification) = notification {

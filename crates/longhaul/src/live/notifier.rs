@@ -3,7 +3,7 @@
 use super::notify_sender::NotifySender;
 use super::subscriber::{Subscriber, WorldView};
 use super::world_config::WorldConfig;
-use crate::notification::Notification;
+use crate::notification::{Notification, NotificationBody};
 use longhaul_core::{Policy, Run, Step};
 use std::rc::Rc;
 
@@ -34,7 +34,8 @@ impl Subscriber for Notifier<'_> {
             return;
         }
         let next = self.config.notified_command(run);
-        let notification = Notification::for_wait(dir.id(), dir.path(), run, view.at, &spec.prompt, next);
+        let subject = NotificationBody::of_run(dir, run, view.at, &spec.prompt, next);
+        let notification = Notification::for_run_wait(subject, run);
         if notification.is_some() {
             self.last_wait_attempt = attempt;
             self.due = notification;

@@ -64,7 +64,7 @@ impl NotifySender {
             let started = self.start_call(command, index, notification);
             let failure = NotifyFailure {
                 command: command.clone(),
-                kind: notification.kind,
+                kind: notification.kind(),
                 reason: String::new(),
                 log: self.files.log_path(&notification.name, index),
             };

@@ -1,7 +1,5 @@
-use super::Notification;
-use crate::RunReport;
+use super::{Notification, NotificationBody};
 use expect_test::{Expect, expect};
-use longhaul_agent::AttemptSnapshot;
 use longhaul_core::{
     AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy,
     Run, SessionId, SessionPlan, Span, Usage, Usd,
@@ -58,14 +56,9 @@ fn check(notification: &Notification, expected: &Expect) {
 fn notifies_of_a_long_wait() {
     let dir = dir();
     let notification = |span| {
-        Notification::for_wait(
-            dir.id(),
-            dir.path(),
-            &waiting(span),
-            AT,
-            " fix \"the\" tests\n",
-            Some("longhaul attach kmzxqp".to_owned()),
-        )
+        let (run, next) = (waiting(span), Some("longhaul attach kmzxqp".to_owned()));
+        let subject = NotificationBody::of_run(&dir, &run, AT, " fix \"the\" tests\n", next);
+        Notification::for_run_wait(subject, &run)
     };
     assert!(notification(Span::from_mins(15)).is_none());
     check(
@@ -94,8 +87,8 @@ fn notifies_of_a_long_wait() {
 fn notifies_of_an_outcome() {
     let check_outcome = |outcome: Outcome, expected: &Expect| {
         let run = waiting(Span::from_mins(1));
-        let report = RunReport::new(&dir(), &run, outcome, AT, &AttemptSnapshot::default(), None);
-        check(&Notification::for_outcome(&report, &run, &"word ".repeat(100), None), expected);
+        let subject = NotificationBody::of_run(&dir(), &run, AT, &"word ".repeat(100), None);
+        check(&Notification::for_outcome(subject, outcome, run.state().reopen_count), expected);
     };
     check_outcome(
         Outcome::DONE,

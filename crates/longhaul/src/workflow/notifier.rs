@@ -5,7 +5,7 @@
 use super::{WorkflowObserver, workflow_status};
 use crate::Environment;
 use crate::live::NotifySender;
-use crate::notification::{Notification, WorkflowSubject};
+use crate::notification::{Notification, NotificationBody};
 use longhaul_core::{
     AfterRun, CancelSource, Fault, Moment, Outcome, OutcomeKind, RunKey, Workflow, WorkflowDeadlineKind,
     WorkflowRecord,
@@ -79,14 +79,14 @@ impl WorkflowNotifier {
             return;
         }
         let status = workflow_status(dir, plan, workflow, at);
-        let subject = self.subject(dir, plan, &status, at);
+        let subject = self.subject(dir, plan, &status, stop, at);
         if let Some(outcome) = stop {
-            let next = self.next(&status, Some(outcome));
-            self.send(Notification::for_workflow_outcome(subject, outcome, next));
+            self.send(Notification::for_outcome(subject, outcome, self.reopen_count));
         } else if let Some((until, fault)) = wait {
             self.reported_wait = Some(until);
-            let notification =
-                Notification::for_workflow_wait(subject, until, fault, self.next(&status, None));
+            // The end of the wait is journaled, so another supervisor finds the same name.
+            let name = format!("wait-{}", until.0);
+            let notification = Notification::for_wait(subject, name, at, until, fault);
             notification.into_iter().for_each(|notification| self.send(notification));
         }
     }
@@ -104,9 +104,8 @@ impl WorkflowNotifier {
         if !self.is_enabled || outcome.kind == OutcomeKind::Suspended {
             return None;
         }
-        let subject = self.subject(dir, plan, status, at);
-        let next = self.next(status, Some(outcome));
-        self.sender.claim(Notification::for_workflow_outcome(subject, outcome, next))
+        let subject = self.subject(dir, plan, status, Some(outcome), at);
+        self.sender.claim(Notification::for_outcome(subject, outcome, self.reopen_count))
     }
 
     /// Sends a claimed notification, waits for all calls, and reports those that failed.
@@ -142,19 +141,17 @@ impl WorkflowNotifier {
         waits.chain(parks).min_by_key(|(until, _)| *until)
     }
 
-    fn subject<'a>(
+    fn subject(
         &self,
-        dir: &'a WorkflowDir,
-        plan: &'a WorkflowPlan,
-        status: &'a WorkflowStatus,
+        dir: &WorkflowDir,
+        plan: &WorkflowPlan,
+        status: &WorkflowStatus,
+        outcome: Option<Outcome>,
         at: Moment,
-    ) -> WorkflowSubject<'a> {
+    ) -> NotificationBody {
         let file = plan.file.path.as_path().file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let task = plan.name.as_deref().unwrap_or(file);
-        WorkflowSubject { status, dir, task, reopen_count: self.reopen_count, at }
-    }
-
-    fn next(&self, status: &WorkflowStatus, outcome: Option<Outcome>) -> Option<String> {
-        self.environment.notified_workflow_command.map(|name| name(status, outcome))
+        let next = self.environment.notified_workflow_command.map(|name| name(status, outcome));
+        NotificationBody::of_workflow(dir, status, at, task, next)
     }
 }
