@@ -11,16 +11,9 @@ pub use off::{TelemetryExporter, TelemetryHandle, info};
 #[cfg(feature = "otel")]
 pub use on::{TelemetryExporter, TelemetryHandle, info};
 
-use longhaul::Observer;
-
 /// The telemetry settings of the environment, as text.
 pub struct TelemetryInfo {
     /// Which signals are sent where.
     pub targets: String,
     pub error: Option<String>,
-}
-
-/// Returns an observer that exports a run and forwards its events to `inner`.
-pub fn with_telemetry<'a>(inner: &'a mut dyn Observer, exporter: TelemetryExporter) -> impl Observer + 'a {
-    exporter.with_telemetry(inner)
 }

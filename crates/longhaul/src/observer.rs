@@ -44,29 +44,30 @@ pub trait Observer {
     fn on_output(&mut self, _bytes: &[u8], _messages: &[TranscriptMessage]) {}
 }
 
-impl<O: Observer + ?Sized> Observer for &mut O {
+/// Calls each observer in order.
+impl Observer for Vec<&mut dyn Observer> {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
-        (**self).on_start(run, dir);
+        self.iter_mut().for_each(|each| each.on_start(run, dir));
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
-        (**self).on_replay(entry);
+        self.iter_mut().for_each(|each| each.on_replay(entry));
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
-        (**self).on_step(view, step);
+        self.iter_mut().for_each(|each| each.on_step(view, step));
     }
 
     fn on_sync(&mut self) {
-        (**self).on_sync();
+        self.iter_mut().for_each(|each| each.on_sync());
     }
 
     fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        (**self).on_notify_failure(failure);
+        self.iter_mut().for_each(|each| each.on_notify_failure(failure));
     }
 
     fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
-        (**self).on_output(bytes, messages);
+        self.iter_mut().for_each(|each| each.on_output(bytes, messages));
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::context::Trace;
 use crate::exporter::Exporter;
 use crate::spans::SpanRecorder;
-use longhaul::{NotifyFailure, Observer, StepView};
+use longhaul::{Observer, StepView};
 use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::{JournalEntry, RunDir, read_lines};
@@ -15,29 +15,26 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, mem};
 
-/// Records the spans of one run, and forwards every call to the inner observer.
-pub struct TelemetryObserver<'a> {
-    inner: &'a mut dyn Observer,
-    /// `None` if telemetry is disabled.
-    exporter: Option<Exporter>,
+/// Records the spans of one run.
+pub struct TelemetryObserver {
+    exporter: Exporter,
     /// `None` before the run has a directory, and for a run whose plan this version cannot read.
     spans: Option<SpanRecorder>,
     /// Records that are not on disk yet.
     pending: Vec<(Moment, Vec<Record>)>,
 }
 
-impl<'a> TelemetryObserver<'a> {
+impl TelemetryObserver {
     /// Creates the observer of a run that this process supervises.
-    pub fn new(inner: &'a mut dyn Observer, exporter: Option<Exporter>) -> TelemetryObserver<'a> {
-        TelemetryObserver { inner, exporter, spans: None, pending: Vec::new() }
+    pub fn new(exporter: Exporter) -> TelemetryObserver {
+        TelemetryObserver { exporter, spans: None, pending: Vec::new() }
     }
 
     fn start(&self, run: &RunId, dir: &RunDir) -> Option<SpanRecorder> {
-        let exporter = self.exporter.clone()?;
         let plan = dir.plan().ok()?;
         // By convention, this variable names the span that the process is part of.
         let trace = Trace::new(dir, env::var("TRACEPARENT").ok().as_deref());
-        Some(SpanRecorder::new(exporter, trace, run, &plan, reported_messages(dir)))
+        Some(SpanRecorder::new(self.exporter.clone(), trace, run, &plan, reported_messages(dir)))
     }
 }
 
@@ -63,24 +60,21 @@ fn reported_messages(dir: &RunDir) -> BTreeMap<u32, usize> {
     reported
 }
 
-impl Observer for TelemetryObserver<'_> {
+impl Observer for TelemetryObserver {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.spans = RunDir::from_path(dir.to_owned()).and_then(|dir| self.start(run, &dir));
-        self.inner.on_start(run, dir);
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
         if let Some(spans) = &mut self.spans {
             spans.replay(entry.at, &entry.records);
         }
-        self.inner.on_replay(entry);
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         if self.spans.is_some() && !step.records.is_empty() {
             self.pending.push((view.at, step.records.clone()));
         }
-        self.inner.on_step(view, step);
     }
 
     fn on_sync(&mut self) {
@@ -89,18 +83,12 @@ impl Observer for TelemetryObserver<'_> {
                 spans.record(at, &records);
             }
         }
-        self.inner.on_sync();
     }
 
-    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        self.inner.on_notify_failure(failure);
-    }
-
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+    fn on_output(&mut self, _bytes: &[u8], messages: &[TranscriptMessage]) {
         if let Some(spans) = self.spans.as_mut().filter(|_| !messages.is_empty()) {
             spans.on_messages(messages, now());
         }
-        self.inner.on_output(bytes, messages);
     }
 }
 

@@ -29,20 +29,17 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let runtime = runtime::new()?;
     let mut screen = ProgressDisplay::following(global);
     let (supervisor, start) = (supervisor(&home), RunStart::Attach(dir.clone()));
-    let follow = async |observer: &mut dyn Observer| match queue {
-        Some(queue) => supervisor.observe(start, &mut Events::following(observer, queue)).await,
-        None => supervisor.observe(start, observer).await,
-    };
+    let (mut events_of_run, mut stream) = (queue.map(Events::following), Stream::default());
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(events_of_run.as_mut().map(|events| events as &mut dyn Observer));
+    if format == OutputFormat::StreamJson {
+        observers.push(&mut stream);
+    }
+    observers.push(&mut screen);
     let result = runtime.block_on(async {
         let mut cancels = signals::cancels()?;
-        let follow_run = async {
-            match format {
-                OutputFormat::StreamJson => follow(&mut Stream::new(&mut screen)).await,
-                OutputFormat::Json | OutputFormat::Text => follow(&mut screen).await,
-            }
-        };
         tokio::select! {
-            followed = follow_run => Ok(AttachEnd::Followed(Box::new(followed?))),
+            followed = supervisor.observe(start, &mut observers) => Ok(AttachEnd::Followed(Box::new(followed?))),
             Some(by) = cancels.recv() => Ok::<_, Failure>(AttachEnd::Detached(by)),
         }
     });

@@ -22,7 +22,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, apply_checks, apply_keep_going, resolve};
-use crate::telemetry::{TelemetryExporter, TelemetryHandle, with_telemetry};
+use crate::telemetry::{TelemetryExporter, TelemetryHandle};
 use crate::{guard_flags, limit_flags, open_home, prompt_arg, run_learning, runtime, signals, table_files};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
@@ -204,21 +204,14 @@ pub async fn supervise(
     observer: &mut dyn Observer,
     Outputs { format, events, exporter }: Outputs,
 ) -> Result<RunReport, Failure> {
-    let mut stream;
-    let observer: &mut dyn Observer = match format {
-        OutputFormat::StreamJson => {
-            stream = Stream::new(observer);
-            &mut stream
-        }
-        OutputFormat::Json | OutputFormat::Text => observer,
-    };
-    let mut observer = with_telemetry(observer, exporter);
-    let mut events = events.map(|queue| Events::new(&mut observer, queue));
-    let observer: &mut dyn Observer = match &mut events {
-        Some(events) => events,
-        None => &mut observer,
-    };
-    let run = supervisor.observe(start, observer);
+    let (mut events, mut telemetry) = (events.map(Events::new), exporter.observer());
+    let mut stream = (format == OutputFormat::StreamJson).then(Stream::default);
+    let mut observers: Vec<&mut dyn Observer> = Vec::new();
+    observers.extend(events.as_mut().map(|events| events as &mut dyn Observer));
+    observers.extend(telemetry.as_mut().map(|telemetry| telemetry as &mut dyn Observer));
+    observers.extend(stream.as_mut().map(|stream| stream as &mut dyn Observer));
+    observers.push(observer);
+    let run = supervisor.observe(start, &mut observers);
     signals::cancel(run.canceller())?;
     Ok(run.await?)
 }

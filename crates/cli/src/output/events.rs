@@ -10,8 +10,7 @@ pub use writer::{Queue, Writer};
 
 use crate::args::{EventsArgs, EventsDestination, GlobalArgs};
 use crate::failure::Failure;
-use longhaul::{NotifyFailure, Observer, StepView};
-use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul::{Observer, StepView};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::JournalEntry;
 use std::path::Path;
@@ -37,9 +36,8 @@ pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
     }
 }
 
-/// Sends the events of one run and forwards everything to `inner`.
-pub struct Events<'a> {
-    inner: &'a mut dyn Observer,
+/// Sends the events of one run.
+pub struct Events {
     queue: Queue,
     /// Whether another process supervises the run and may have written its events already.
     follows: bool,
@@ -50,14 +48,14 @@ pub struct Events<'a> {
     pending: Vec<Vec<u8>>,
 }
 
-impl<'a> Events<'a> {
+impl Events {
     /// Creates the observer of a run that this process supervises.
-    pub fn new(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
-        Events { inner, queue, follows: false, run: String::new(), seq: 0, pending: Vec::new() }
+    pub fn new(queue: Queue) -> Events {
+        Events { queue, follows: false, run: String::new(), seq: 0, pending: Vec::new() }
     }
 
-    pub fn following(inner: &'a mut dyn Observer, queue: Queue) -> Events<'a> {
-        Events { follows: true, ..Events::new(inner, queue) }
+    pub fn following(queue: Queue) -> Events {
+        Events { follows: true, ..Events::new(queue) }
     }
 
     fn add(&mut self, at: Moment, records: &[Record]) {
@@ -76,10 +74,9 @@ impl<'a> Events<'a> {
     }
 }
 
-impl Observer for Events<'_> {
-    fn on_start(&mut self, run: &RunId, dir: &Path) {
+impl Observer for Events {
+    fn on_start(&mut self, run: &RunId, _dir: &Path) {
         self.run = run.to_string();
-        self.inner.on_start(run, dir);
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
@@ -89,25 +86,14 @@ impl Observer for Events<'_> {
         } else {
             self.pending.clear();
         }
-        self.inner.on_replay(entry);
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
         self.add(view.at, &step.records);
-        self.inner.on_step(view, step);
     }
 
     fn on_sync(&mut self) {
         self.enqueue_pending(self.follows);
-        self.inner.on_sync();
-    }
-
-    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        self.inner.on_notify_failure(failure);
-    }
-
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
-        self.inner.on_output(bytes, messages);
     }
 }
 
@@ -115,7 +101,7 @@ impl Observer for Events<'_> {
 mod tests {
     use super::sink::Sink;
     use super::{Events, Writer};
-    use longhaul::{NoObserver, Observer, StepView};
+    use longhaul::{Observer, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
     use std::fs::{self, File};
 
@@ -127,8 +113,8 @@ mod tests {
             let file = File::options().read(true).append(true).create(true).open(&path);
             let opened = Sink::File(file.expect("it can be made"));
             let writer = Writer::start("events".to_owned(), false, opened);
-            let (mut run, policy, mut inner) = (Run::new(), Preset::Default.policy(), NoObserver);
-            let mut events = Events::new(&mut inner, writer.queue());
+            let (mut run, policy) = (Run::new(), Preset::Default.policy());
+            let mut events = Events::new(writer.queue());
             events.on_start(&"kmzxqp".into(), dir.path());
             let now = Now { at: Moment(5), roll: 0 };
             let step = run.step(&policy, now, Event::Started(SessionPlan::New(SessionId::from("s"))));

@@ -4,7 +4,7 @@
 
 use super::events::line;
 use super::out;
-use longhaul::{NotifyFailure, Observer, StepView};
+use longhaul::{Observer, StepView};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Record, RunId, Step};
 use longhaul_store::JournalEntry;
@@ -18,9 +18,9 @@ use std::path::Path;
 /// Type of the result of one exchange of an attempt.
 const ATTEMPT_RESULT: &str = "attempt_result";
 
-/// Prints both streams on stdout and forwards everything to `inner`.
-pub struct Stream<'a> {
-    inner: &'a mut dyn Observer,
+/// Prints both streams on stdout.
+#[derive(Default)]
+pub struct Stream {
     run: String,
     /// Number of records so far.
     seq: u64,
@@ -28,21 +28,13 @@ pub struct Stream<'a> {
     partial: Vec<u8>,
 }
 
-impl<'a> Stream<'a> {
-    pub fn new(inner: &'a mut dyn Observer) -> Stream<'a> {
-        Stream { inner, run: String::new(), seq: 0, partial: Vec::new() }
-    }
-}
-
-impl Observer for Stream<'_> {
-    fn on_start(&mut self, run: &RunId, dir: &Path) {
+impl Observer for Stream {
+    fn on_start(&mut self, run: &RunId, _dir: &Path) {
         self.run = run.to_string();
-        self.inner.on_start(run, dir);
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
         self.seq += entry.records.len() as u64;
-        self.inner.on_replay(entry);
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
@@ -55,14 +47,9 @@ impl Observer for Stream<'_> {
             self.seq += 1;
             let _ = stdout.write_all(&line::stream_line(&self.run, self.seq, view.at, record));
         }
-        self.inner.on_step(view, step);
     }
 
-    fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        self.inner.on_notify_failure(failure);
-    }
-
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
+    fn on_output(&mut self, bytes: &[u8], _messages: &[TranscriptMessage]) {
         // Whole lines only, so that Longhaul's lines never end up inside the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
@@ -72,7 +59,6 @@ impl Observer for Stream<'_> {
             }
             self.partial.drain(..=end);
         }
-        self.inner.on_output(bytes, messages);
     }
 }
 

@@ -51,8 +51,9 @@ impl TelemetryHandle {
 }
 
 impl TelemetryExporter {
-    pub(super) fn with_telemetry<'a>(self, inner: &'a mut dyn Observer) -> impl Observer + 'a {
-        TelemetryObserver::new(inner, self.0)
+    /// Returns an observer that exports a run.
+    pub fn observer(self) -> Option<impl Observer> {
+        self.0.map(TelemetryObserver::new)
     }
 }
 
