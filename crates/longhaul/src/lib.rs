@@ -105,7 +105,7 @@ pub use resume::{ResumeOptions, fork_request, rerun_request};
 pub use run_handle::{RunEvent, RunEvents, RunHandle};
 pub use run_report::{FailedCheck, RunReport, describe_stopped_task};
 pub use run_request::RunRequest;
-pub use run_start::{ObservedRun, RunStart};
+pub use run_start::{Observed, ObservedRun, RunStart};
 pub use run_watch::RunWatch;
 pub use summarize::{SummarizeError, summarize};
 pub use supervise_error::{RunError, SuperviseError};

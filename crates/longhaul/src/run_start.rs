@@ -42,7 +42,7 @@ impl<R: Into<RunRequest>> From<R> for RunStart {
 }
 
 impl RunStart {
-    async fn drive(
+    pub(crate) async fn drive(
         self,
         home: Home,
         environment: Environment,
@@ -63,37 +63,33 @@ impl RunStart {
     }
 }
 
-/// A run that its caller drives: the future of its report. Dropping it abandons the run, which can then be
+/// The future of a report, which its caller drives. Dropping it abandons the run or workflow, which can then be
 /// recovered.
 ///
 /// The future needs a tokio runtime with time and I/O, and stays on its thread.
-pub struct ObservedRun<'a> {
+pub struct Observed<'a, T> {
     canceller: Canceller,
-    report: Pin<Box<dyn Future<Output = Result<RunReport, RunError>> + 'a>>,
+    report: Pin<Box<dyn Future<Output = T> + 'a>>,
 }
 
-impl<'a> ObservedRun<'a> {
-    pub(crate) fn new(
-        start: RunStart,
-        home: Home,
-        environment: Environment,
-        observer: &'a mut dyn Observer,
-        (canceller, cancels): (Canceller, mpsc::Receiver<CancelSource>),
-    ) -> ObservedRun<'a> {
-        let report = Box::pin(start.drive(home, environment, observer, cancels));
-        ObservedRun { canceller, report }
+/// A run that its caller drives.
+pub type ObservedRun<'a> = Observed<'a, Result<RunReport, RunError>>;
+
+impl<'a, T> Observed<'a, T> {
+    pub(crate) fn new(canceller: Canceller, report: impl Future<Output = T> + 'a) -> Observed<'a, T> {
+        Observed { canceller, report: Box::pin(report) }
     }
 
-    /// Returns what cancels the run, even before the first poll.
+    /// Returns what cancels or suspends it, even before the first poll.
     pub fn canceller(&self) -> Canceller {
         self.canceller.clone()
     }
 }
 
-impl Future for ObservedRun<'_> {
-    type Output = Result<RunReport, RunError>;
+impl<T> Future for Observed<'_, T> {
+    type Output = T;
 
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         self.report.as_mut().poll(context)
     }
 }

@@ -3,7 +3,7 @@
 use crate::run_handle::HandleSender;
 use crate::workflow::{ObservedWorkflow, WorkflowObserver, WorkflowStart};
 use crate::{
-    Canceller, Environment, ObservedRun, Observer, ResumeOptions, RunHandle, RunRequest, RunStart,
+    Canceller, Environment, Observed, ObservedRun, Observer, ResumeOptions, RunHandle, RunRequest, RunStart,
     SuperviseError,
 };
 use longhaul_store::{Home, StoreError};
@@ -95,7 +95,7 @@ impl Supervisor {
         let (home, environment) = (self.home.clone(), self.environment.clone());
         let run: StartRun = Box::new(move || {
             Box::pin(async move {
-                let run = ObservedRun::new(start, home, environment, &mut events, (canceller, cancels));
+                let run = Observed::new(canceller, start.drive(home, environment, &mut events, cancels));
                 // The caller may have dropped the handle.
                 let _ = outcome.send(run.await);
             })
@@ -117,12 +117,14 @@ impl Supervisor {
         observer: &'a mut dyn WorkflowObserver,
     ) -> ObservedWorkflow<'a> {
         let (home, environment) = (self.home.clone(), self.environment.clone());
-        ObservedWorkflow::new(start, home, environment, observer, Canceller::new())
+        let (canceller, cancels) = Canceller::new();
+        Observed::new(canceller, start.drive(home, environment, observer, cancels))
     }
 
     /// Drives a run on the caller's thread, with an observer that borrows the run's state after each step.
     pub fn observe<'a>(&self, start: RunStart, observer: &'a mut dyn Observer) -> ObservedRun<'a> {
-        ObservedRun::new(start, self.home.clone(), self.environment.clone(), observer, Canceller::new())
+        let (canceller, cancels) = Canceller::new();
+        Observed::new(canceller, start.drive(self.home.clone(), self.environment.clone(), observer, cancels))
     }
 }
 

@@ -29,5 +29,5 @@ pub use error::WorkflowError;
 pub use observer::{NoWorkflowObserver, WorkflowObserver, WorkflowView};
 pub use open::recoverable_workflows;
 pub use report::{WorkflowReport, workflow_status};
-pub use request::{ObservedWorkflow, WorkflowRequest, WorkflowResume, WorkflowStart};
+pub use request::{ObservedWorkflow, WorkflowResume, WorkflowStart};
 pub use worktrees::{WorktreeError, check_worktrees};

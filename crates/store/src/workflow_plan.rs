@@ -2,9 +2,10 @@
 //! policy and run settings. It has no field for a secret.
 
 use crate::OsText;
-use longhaul_core::{Rfc3339, RunId, RunSpec, WorkflowPolicy};
+use longhaul_core::{Moment, Rfc3339, RunId, RunSpec, WorkflowPolicy};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 /// `plan.json` of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,6 +43,33 @@ pub struct WorkflowPlan {
     pub notify: Vec<String>,
     /// Random value of the marker of its own commands. It distinguishes them from those of another workflow.
     pub marker: String,
+}
+
+impl WorkflowPlan {
+    /// Creates the plan of a workflow of this version, without any other fact. Its supervisor sets the time and the
+    /// marker.
+    pub fn new(
+        project_dir: PathBuf,
+        file: WorkflowSource,
+        policy: WorkflowPolicy,
+        runs: Vec<RunSpec>,
+    ) -> WorkflowPlan {
+        WorkflowPlan {
+            longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_at: Moment::default().into(),
+            name: None,
+            project_dir: project_dir.into(),
+            file,
+            parameters: Vec::new(),
+            focus: None,
+            policy,
+            runs,
+            origins: Vec::new(),
+            memory_reserve: 0,
+            notify: Vec::new(),
+            marker: String::new(),
+        }
+    }
 }
 
 /// A workflow file as it was when the workflow was created.

@@ -26,9 +26,9 @@ use crate::commands::run::TypedFlags;
 use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
 use clap::ArgMatches;
-use longhaul::workflow::{WorkflowRequest, WorkflowStart, check_worktrees, recoverable_workflows};
+use longhaul::workflow::{WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_core::{RunSpec, WorkflowPolicy};
-use longhaul_store::{Home, WorkflowSource};
+use longhaul_store::{Home, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
 pub use phase_run::OF_WORKFLOW;
 use phase_run::PhaseRuns;
@@ -52,20 +52,20 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     let mut typed = TypedFlags::read(matches, &OF_WORKFLOW);
     // The working directory of all runs.
     typed.set("cwd", &project_dir);
-    let request = prepare(args, &typed, project_dir)?;
+    let plan = prepare(args, &typed, project_dir)?;
     if args.dry_run {
-        if request.policy.phases.iter().any(|phase| phase.has_worktrees) {
-            check_worktrees(&request.project_dir, open_home::locate()?.path())?;
+        if plan.policy.phases.iter().any(|phase| phase.has_worktrees) {
+            check_worktrees(plan.project_dir.as_path(), open_home::locate()?.path())?;
         }
-        return print_dry_run(&request, global);
+        return print_dry_run(&plan, global);
     }
     let home = open_home::open()?;
-    warn_of_orphan(&home, &request.project_dir);
-    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.detached)
+    warn_of_orphan(&home, plan.project_dir.as_path());
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(plan)), args.detached)
 }
 
 /// Checks everything that can be wrong before a model is called.
-fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<WorkflowRequest, Failure> {
+fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<WorkflowPlan, Failure> {
     let path = args.file.as_deref().unwrap_or(Path::new(""));
     let source = read_source(path)?;
     let parameters = args.all_parameters();
@@ -84,17 +84,15 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
     let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed)?;
     let runs = plan_check::with_checks(&file, &policy, runs)?;
     adopt_limits(&mut policy, &runs);
-    Ok(WorkflowRequest {
+    let source = WorkflowSource { files: file.files().clone(), ..source };
+    Ok(WorkflowPlan {
         name: args.name.clone(),
-        project_dir,
         parameters,
         focus: args.focus.clone(),
         memory_reserve: args.memory_reserve.or(file.memory_reserve()).unwrap_or(MEMORY_RESERVE_BYTES),
-        file: WorkflowSource { files: file.files().clone(), ..source },
-        policy,
-        runs,
         origins,
         notify,
+        ..WorkflowPlan::new(project_dir, source, policy, runs)
     })
 }
 
@@ -163,7 +161,7 @@ fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
 
 /// Warns of an unfinished workflow of this project, which would continue the same work.
 fn warn_of_orphan(home: &Home, project_dir: &Path) {
-    let is_here = |plan: longhaul_store::WorkflowPlan| plan.project_dir.as_path() == project_dir;
+    let is_here = |plan: WorkflowPlan| plan.project_dir.as_path() == project_dir;
     let orphaned = recoverable_workflows(home).unwrap_or_default();
     let orphan = orphaned.iter().find(|dir| dir.plan().is_ok_and(is_here));
     if let Some(orphan) = orphan {

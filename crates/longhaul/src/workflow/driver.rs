@@ -349,7 +349,7 @@ impl Driver<'_> {
         self.with_archon_files(|archon| archon.start_log(key, id.clone()));
         let worktrees = self.worktrees.clone().filter(|_| self.plan.policy.phases[key.phase].has_worktrees);
         let (canceller, cancels) = Canceller::new();
-        self.live.cancellers.insert(key, canceller.clone());
+        self.live.cancellers.insert(key, canceller);
         let task = RunTask {
             key,
             share,
@@ -360,7 +360,7 @@ impl Driver<'_> {
         };
         self.live.runs.spawn_local(async move {
             let result = match task.prepare(&source, &id, worktrees).await {
-                Ok(()) => task.drive_to_end(source, canceller, cancels).await.map_err(StartError::Run),
+                Ok(()) => task.drive_to_end(source, cancels).await.map_err(StartError::Run),
                 Err(error) => Err(error),
             };
             (key, result)

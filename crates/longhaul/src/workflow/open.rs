@@ -8,7 +8,7 @@ use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::run_spans::RunSpans;
 use super::worktrees::{Worktrees, check_worktrees};
-use super::{WorkflowError, WorkflowObserver, WorkflowRequest, WorkflowStart};
+use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
 use crate::live::{RunMarker, random_seed};
 use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, orphans, supervision_of};
@@ -30,8 +30,8 @@ pub(super) async fn open(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(Driver<'_>, WorkflowEvent), WorkflowError> {
     let (dir, plan, journal, loaded, first) = match start {
-        WorkflowStart::New(request) => {
-            let (dir, plan, journal) = create(&home, *request)?;
+        WorkflowStart::New(plan) => {
+            let (dir, plan, journal) = create(&home, *plan)?;
             (dir, plan, journal, LoadedJournal::default(), WorkflowEvent::Started)
         }
         WorkflowStart::Recover(dir) => {
@@ -124,43 +124,18 @@ fn archon_files(
 
 fn create(
     home: &Home,
-    request: WorkflowRequest,
+    mut plan: WorkflowPlan,
 ) -> Result<(WorkflowDir, WorkflowPlan, Journal<WorkflowRecord>), WorkflowError> {
     // The files that it names are read now, and never again.
-    let files = parse(&request.file, &request.parameters)?.files().clone();
+    plan.file.files = parse(&plan.file, &plan.parameters)?.files().clone();
     let now = Zoned::now();
-    let started_at = Moment(now.timestamp().as_millisecond() as u64);
-    let _lock = home.lock_project(&request.project_dir, None)?;
-    if needs_worktrees(&request.policy) {
-        check_worktrees(&request.project_dir, home.path())?;
+    let _lock = home.lock_project(plan.project_dir.as_path(), None)?;
+    if needs_worktrees(&plan.policy) {
+        check_worktrees(plan.project_dir.as_path(), home.path())?;
     }
-    let WorkflowRequest {
-        name,
-        project_dir,
-        file,
-        parameters,
-        focus,
-        policy,
-        runs,
-        origins,
-        memory_reserve,
-        notify,
-    } = request;
-    let plan = WorkflowPlan {
-        longhaul_version: env!("CARGO_PKG_VERSION").to_owned(),
-        started_at: started_at.into(),
-        name,
-        project_dir: project_dir.into(),
-        file: WorkflowSource { files, ..file },
-        parameters,
-        focus,
-        policy,
-        runs: runs.into_iter().map(|spec| spec.with(|spec| spec.prompt.clear())).collect(),
-        origins,
-        memory_reserve,
-        notify,
-        marker: RunMarker::random(),
-    };
+    plan.started_at = Moment(now.timestamp().as_millisecond() as u64).into();
+    plan.marker = RunMarker::random();
+    plan.runs.iter_mut().for_each(|spec| spec.prompt.clear());
     let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
     Ok((dir, plan, journal))
 }

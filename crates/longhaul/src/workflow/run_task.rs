@@ -6,7 +6,7 @@ use super::worktrees::Worktrees;
 use crate::changes::diff;
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
-use crate::run_start::{ObservedRun, RunStart};
+use crate::run_start::RunStart;
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
     CancelSource, Fault, Limits, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
@@ -90,11 +90,10 @@ impl RunTask {
     pub(super) async fn drive_to_end(
         self,
         source: RunSource,
-        canceller: Canceller,
         cancels: mpsc::Receiver<CancelSource>,
     ) -> Result<EndedRun, RunError> {
         let home = self.home.clone();
-        let report = self.drive(source, canceller, cancels).await?;
+        let report = self.drive(source, cancels).await?;
         let changed_files = match home.run_with_id(&report.run) {
             Ok(Some(dir)) => changed_files(&home, &dir, report.outcome.kind).await,
             Ok(None) | Err(_) => Vec::new(),
@@ -106,12 +105,11 @@ impl RunTask {
     async fn drive(
         self,
         source: RunSource,
-        canceller: Canceller,
         mut cancels: mpsc::Receiver<CancelSource>,
     ) -> Result<RunReport, RunError> {
         let dir = match source {
             RunSource::New(request) => {
-                return self.observe(RunStart::New(request), canceller, cancels).await;
+                return self.observe(RunStart::New(request), cancels).await;
             }
             RunSource::Existing(dir) => dir,
         };
@@ -120,11 +118,11 @@ impl RunTask {
         let mut checks = 0;
         loop {
             checks += 1;
-            let start = self.start_of(&dir)?;
+            let start = self.start_of(&dir).map_err(RunError::NotStarted)?;
             let (own, own_cancels) = Canceller::new();
             received.iter().for_each(|source| own.cancel_by(*source));
             let result = {
-                let run = self.observe(start, own.clone(), own_cancels);
+                let run = self.observe(start, own_cancels);
                 tokio::pin!(run);
                 loop {
                     tokio::select! {
@@ -149,11 +147,7 @@ impl RunTask {
         }
     }
 
-    fn start_of(&self, dir: &RunDir) -> Result<RunStart, RunError> {
-        self.state_of(dir).map_err(RunError::NotStarted)
-    }
-
-    fn state_of(&self, dir: &RunDir) -> Result<RunStart, SuperviseError> {
+    fn start_of(&self, dir: &RunDir) -> Result<RunStart, SuperviseError> {
         if Journal::is_locked(&dir.journal_path())? {
             return Ok(RunStart::Attach(dir.clone()));
         }
@@ -173,12 +167,11 @@ impl RunTask {
     async fn observe(
         &self,
         start: RunStart,
-        canceller: Canceller,
         cancels: mpsc::Receiver<CancelSource>,
     ) -> Result<RunReport, RunError> {
         let mut observer = WaitObserver { key: self.key, waits: self.waits.clone(), is_waiting: false };
         let (home, environment) = (self.home.clone(), self.environment.clone());
-        ObservedRun::new(start, home, environment, &mut observer, (canceller, cancels)).await
+        start.drive(home, environment, &mut observer, cancels).await
     }
 }
 

@@ -14,9 +14,9 @@ use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::open_home;
 use crate::output::print_status;
-use longhaul::workflow::{WorkflowRequest, WorkflowStart, recoverable_workflows};
+use longhaul::workflow::{WorkflowStart, recoverable_workflows};
 use longhaul_gsd::{PhaseId, Project};
-use longhaul_store::{Home, Journal, WorkflowDir, WorkflowSource};
+use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::{LoopOptions, WorkflowFile};
 use std::collections::BTreeMap;
 use std::env;
@@ -116,12 +116,7 @@ fn commands(
     Ok(steps)
 }
 
-fn request(
-    caller: Caller<'_>,
-    home: &Home,
-    name: String,
-    steps: Vec<Step>,
-) -> Result<WorkflowRequest, Failure> {
+fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> Result<WorkflowPlan, Failure> {
     let mut text = "max_parallel = 1\n".to_owned();
     let (mut runs, mut origins, mut notify) = (Vec::new(), Vec::new(), Vec::new());
     let mut before: Option<String> = None;
@@ -166,17 +161,13 @@ fn request(
     let options = LoopOptions { budget: limits.budget, time: limits.time_limit, ..LoopOptions::default() };
     let mut policy = file.policy(&options)?;
     loop_workflow::adopt_limits(&mut policy, &runs);
-    Ok(WorkflowRequest {
+    let source = WorkflowSource { path: path.into(), text, files: BTreeMap::new() };
+    Ok(WorkflowPlan {
         name: Some(name),
-        project_dir: caller.project_dir.to_owned(),
-        parameters: Vec::new(),
-        focus: None,
         memory_reserve: MEMORY_RESERVE_BYTES,
-        policy,
-        file: WorkflowSource { path: path.into(), text, files: BTreeMap::new() },
-        runs,
         origins,
         notify,
+        ..WorkflowPlan::new(caller.project_dir.to_owned(), source, policy, runs)
     })
 }
 

@@ -5,9 +5,8 @@ use crate::args::GlobalArgs;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::phrases::one_line;
-use longhaul::workflow::WorkflowRequest;
 use longhaul_core::WorkflowPolicy;
-use longhaul_store::WorkflowSource;
+use longhaul_store::{WorkflowPlan, WorkflowSource};
 use longhaul_workflow::archon::{assignment, slugs};
 use longhaul_workflow::{
     ItemSource, PhaseFile, PromptContext, PromptItem, WorkflowFile, item_text, skip_note,
@@ -86,12 +85,12 @@ impl ValidateOutput {
 }
 
 /// Prints what a workflow would do.
-pub fn print(request: &WorkflowRequest, global: &GlobalArgs) -> Result<u8, Failure> {
-    let WorkflowSource { path, text: workflow, files } = &request.file;
-    let file = WorkflowFile::parse_with_files(workflow, path.as_path(), &request.parameters, files)?;
-    let phases = file.phases().iter().enumerate().zip(&request.runs).zip(&request.origins);
+pub fn print(plan: &WorkflowPlan, global: &GlobalArgs) -> Result<u8, Failure> {
+    let WorkflowSource { path, text: workflow, files } = &plan.file;
+    let file = WorkflowFile::parse_with_files(workflow, path.as_path(), &plan.parameters, files)?;
+    let phases = file.phases().iter().enumerate().zip(&plan.runs).zip(&plan.origins);
     let phases = phases.map(|(((index, phase), run), changed)| {
-        let skipped = skip_note(&request.policy, index);
+        let skipped = skip_note(&plan.policy, index);
         let dry = DryPhase {
             name: &phase.name,
             skipped,
@@ -103,38 +102,35 @@ pub fn print(request: &WorkflowRequest, global: &GlobalArgs) -> Result<u8, Failu
             model: run.model.as_deref(),
             changed,
         };
-        if request.policy.is_skipped(2, index) { dry } else { dry.with_prompts(request, &file, index) }
+        if plan.policy.is_skipped(2, index) { dry } else { dry.with_prompts(plan, &file, index) }
     });
-    let dry_run = LoopDryRun {
-        policy: &request.policy,
-        memory_reserve: request.memory_reserve,
-        phases: phases.collect(),
-    };
+    let dry_run =
+        LoopDryRun { policy: &plan.policy, memory_reserve: plan.memory_reserve, phases: phases.collect() };
     output::print_output(global, &dry_run, || text(&dry_run, &file));
     Ok(0)
 }
 
 impl<'a> DryPhase<'a> {
     /// Renders the prompt of each run, as far as possible.
-    fn with_prompts(self, request: &WorkflowRequest, file: &'a WorkflowFile, index: usize) -> DryPhase<'a> {
+    fn with_prompts(self, plan: &WorkflowPlan, file: &'a WorkflowFile, index: usize) -> DryPhase<'a> {
         let phase = &file.phases()[index];
-        let mut items = match items(request, phase) {
+        let mut items = match items(plan, phase) {
             Ok(items) => items,
             Err(reason) => {
                 return DryPhase { reason: Some(reason), template: Some(phase.prompt.text()), ..self };
             }
         };
-        let items_max = request.policy.phases[index].items_max as usize;
+        let items_max = plan.policy.phases[index].items_max as usize;
         let deferred = items.as_ref().map_or(0, |items| items.len().saturating_sub(items_max));
         items.iter_mut().for_each(|items| items.truncate(items_max));
         let texts: Vec<String> = items.iter().flatten().map(item_text).collect();
         let slugs = slugs(texts.iter().map(String::as_str));
         let rendered: Vec<Result<String, String>> = match &items {
-            None => vec![prompt(request, file, index, None)],
+            None => vec![prompt(plan, file, index, None)],
             Some(items) => {
                 let items = items.iter().zip(&slugs).zip(1..);
                 let items = items.map(|((value, slug), number)| PromptItem { value, number, slug });
-                items.map(|item| prompt(request, file, index, Some(item))).collect()
+                items.map(|item| prompt(plan, file, index, Some(item))).collect()
             }
         };
         let reason = rendered.iter().find_map(|prompt| prompt.as_ref().err().cloned());
@@ -149,13 +145,13 @@ impl<'a> DryPhase<'a> {
 }
 
 /// Returns the items of a phase, or why they are not known now. `None` if it starts one run.
-fn items(request: &WorkflowRequest, phase: &PhaseFile) -> Result<Option<Vec<Value>>, String> {
+fn items(plan: &WorkflowPlan, phase: &PhaseFile) -> Result<Option<Vec<Value>>, String> {
     let items = match &phase.fan_out {
         None => return Ok(None),
         Some(ItemSource::List(items)) => items.clone(),
-        Some(ItemSource::Glob(pattern)) => pattern.items(&request.project_dir)?,
+        Some(ItemSource::Glob(pattern)) => pattern.items(plan.project_dir.as_path())?,
         Some(ItemSource::Objectives(path)) => {
-            assignment(&request.project_dir, path)?.files.into_iter().map(Value::String).collect()
+            assignment(plan.project_dir.as_path(), path)?.files.into_iter().map(Value::String).collect()
         }
         Some(ItemSource::Lines(_) | ItemSource::Pointer { .. }) => {
             return Err("its items are listed when the phase starts".to_owned());
@@ -166,23 +162,23 @@ fn items(request: &WorkflowRequest, phase: &PhaseFile) -> Result<Option<Vec<Valu
 
 /// Renders a prompt of the first iteration in which the phase takes place.
 fn prompt(
-    request: &WorkflowRequest,
+    plan: &WorkflowPlan,
     file: &WorkflowFile,
     index: usize,
     item: Option<PromptItem<'_>>,
 ) -> Result<String, String> {
     let context = PromptContext {
         workflow: "<workflow id>",
-        iteration: if request.policy.is_skipped(1, index) { 2 } else { 1 },
-        iterations_max: request.policy.iterations_max,
+        iteration: if plan.policy.is_skipped(1, index) { 2 } else { 1 },
+        iterations_max: plan.policy.iterations_max,
         item,
-        focus: request.focus.as_deref(),
+        focus: plan.focus.as_deref(),
         hints: &[],
         results: &BTreeMap::new(),
-        remaining_budget: request.policy.limits.budget,
-        remaining_time: request.policy.limits.time,
+        remaining_budget: plan.policy.limits.budget,
+        remaining_time: plan.policy.limits.time,
         parameters: file.parameters(),
-        project_dir: &request.project_dir,
+        project_dir: plan.project_dir.as_path(),
     };
     file.phases()[index].prompt.render(&context).map_err(|error| error.to_string())
 }
