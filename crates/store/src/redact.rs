@@ -2,103 +2,39 @@
 //!
 //! The list of patterns is short and fixed, and guarantees nothing: a secret of another form stays in the text.
 
-use std::borrow::Cow;
+use regex::Regex;
+use std::sync::LazyLock;
 
-/// Prefixes of keys, each with the minimum length of the rest.
-const KEYS: &[(&str, usize)] = &[
-    ("sk-ant-", 1),
-    ("sk-proj-", 16),
-    ("sk_live_", 16),
-    ("rk_live_", 16),
-    ("github_pat_", 20),
-    ("ghp_", 20),
-    ("gho_", 20),
-    ("ghs_", 20),
-    ("ghu_", 20),
-    ("glpat-", 16),
-    ("xoxb-", 16),
-    ("xoxp-", 16),
-    ("hf_", 24),
-    ("AKIA", 16),
-    ("AIza", 30),
-];
+/// Keys of APIs, each with the minimum length after its prefix. A key does not start inside a word.
+const KEYS: &str = r"(?x)
+    (^|[^\p{Alphabetic}\p{N}])
+    (
+        sk-ant-[A-Za-z0-9_-]+
+        | (sk-proj-|sk_live_|rk_live_|glpat-|xox[bp]-|AKIA)[A-Za-z0-9_-]{16,}
+        | (github_pat_|gh[posu]_)[A-Za-z0-9_-]{20,}
+        | hf_[A-Za-z0-9_-]{24,}
+        | AIza[A-Za-z0-9_-]{30,}
+    )";
 /// A shorter word after `Bearer` is not a token.
-const TOKEN_CHARS_MIN: usize = 16;
-const KEY: &str = "[a key was here]";
-const TOKEN: &str = "Bearer [a token was here]";
-const PRIVATE_KEY: &str = "[a private key was here]";
+const TOKENS: &str = r"(?i)bearer\ [a-z0-9._~+/=-]{16,}";
+/// A truncated key has no end marker: all text after it may belong to it.
+const PRIVATE_KEYS: &str =
+    r"(?s)-----BEGIN [^-]{0,53}PRIVATE KEY-----.*?(-----END [^-]{0,53}PRIVATE KEY-----|\z)";
+
+static SECRETS: LazyLock<[(Regex, &str); 3]> = LazyLock::new(|| {
+    [
+        (PRIVATE_KEYS, "[a private key was here]"),
+        (TOKENS, "Bearer [a token was here]"),
+        (KEYS, "${1}[a key was here]"),
+    ]
+    .map(|(pattern, text)| (Regex::new(pattern).expect("the pattern is valid"), text))
+});
 
 /// Returns the text without likely secrets.
 pub fn redact(text: &str) -> String {
-    let text = without_private_keys(text);
-    let text = without_tokens(&text);
-    KEYS.iter().fold(text, |text, (prefix, rest)| Cow::Owned(without_keys(&text, prefix, *rest))).into_owned()
-}
-
-fn without_private_keys(text: &str) -> Cow<'_, str> {
-    const BEGIN: &str = "-----BEGIN ";
-    let mut output = String::new();
-    let mut rest = text;
-    while let Some(offset) = rest.find(BEGIN) {
-        let (before, block) = rest.split_at(offset);
-        output.push_str(before);
-        let title = block[BEGIN.len()..].split("-----").next().unwrap_or_default();
-        if title.len() > 64 || !title.ends_with("PRIVATE KEY") {
-            output.push_str(BEGIN);
-            rest = &block[BEGIN.len()..];
-            continue;
-        }
-        output.push_str(PRIVATE_KEY);
-        // A truncated key has no end marker: all text after it may belong to it.
-        let end = format!("-----END {title}-----");
-        rest = block.split_once(&end).map_or("", |(_, after)| after);
-    }
-    if output.is_empty() { Cow::Borrowed(rest) } else { Cow::Owned(output + rest) }
-}
-
-fn without_tokens(text: &str) -> Cow<'_, str> {
-    const WORD: &str = "bearer ";
-    let lower = text.to_ascii_lowercase();
-    let mut output = String::new();
-    let mut copied = 0;
-    while let Some(offset) = lower[copied..].find(WORD).map(|offset| copied + offset) {
-        let after = offset + WORD.len();
-        let length = token_len(&text[after..], "._~+/=-");
-        if length < TOKEN_CHARS_MIN {
-            output.push_str(&text[copied..after]);
-            copied = after;
-        } else {
-            output.push_str(&text[copied..offset]);
-            output.push_str(TOKEN);
-            copied = after + length;
-        }
-    }
-    if output.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(output + &text[copied..]) }
-}
-
-fn without_keys(text: &str, prefix: &str, rest_min: usize) -> String {
-    let mut output = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(offset) = rest.find(prefix) {
-        let (before, key) = rest.split_at(offset);
-        output.push_str(before);
-        let length = token_len(&key[prefix.len()..], "_-");
-        let is_inside_word = before.chars().next_back().is_some_and(char::is_alphanumeric);
-        if length < rest_min || is_inside_word {
-            output.push_str(prefix);
-            rest = &key[prefix.len()..];
-        } else {
-            output.push_str(KEY);
-            rest = &key[prefix.len() + length..];
-        }
-    }
-    output + rest
-}
-
-/// Returns the length in bytes of the prefix that consists of ASCII letters, digits and these characters.
-fn token_len(text: &str, punctuation: &str) -> usize {
-    let ends = text.find(|c: char| !c.is_ascii_alphanumeric() && !punctuation.contains(c));
-    ends.unwrap_or(text.len())
+    SECRETS.iter().fold(text.to_owned(), |text, (pattern, replacement)| {
+        pattern.replace_all(&text, *replacement).into_owned()
+    })
 }
 
 #[cfg(test)]
