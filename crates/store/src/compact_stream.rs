@@ -15,17 +15,6 @@ const FILTERED_LINE_BYTES_MAX: u64 = 1 << 20;
 // Large enough that system calls are cheap, small enough that 100 concurrent runs do not need much memory.
 const BUFFER_BYTES: usize = 64 << 10;
 
-/// The result of a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CompactionStats {
-    /// Number of dropped lines.
-    pub dropped_lines: u64,
-    /// Size before, in bytes.
-    pub bytes_before: u64,
-    /// Size after, in bytes.
-    pub bytes_after: u64,
-}
-
 /// Drops every line of the stream at `path` for which `keep` returns `false`.
 ///
 /// `keep` receives each line without its newline. Lines over 1 MiB and a last line without a newline are
@@ -35,9 +24,9 @@ pub struct CompactionStats {
 /// # Errors
 /// Returns [`StoreError::Io`] if the file cannot be read or written, and [`StoreError::StreamStillGrowing`]
 /// if the file grew meanwhile. The file is then unchanged.
-pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<CompactionStats, StoreError> {
+pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<(), StoreError> {
     let scratch = TempFile::next_to(path);
-    let rewrite = || -> io::Result<Option<CompactionStats>> {
+    let rewrite = || -> io::Result<bool> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
         let copy_start = |length: u64| {
@@ -45,23 +34,21 @@ pub fn compact(path: &Path, keep: impl FnMut(&[u8]) -> bool) -> Result<Compactio
             io::copy(&mut open_regular(path)?.take(length), &mut target)?;
             Ok(target)
         };
-        let (mut stats, target) = copy((&source).take(before.len()), copy_start, keep)?;
+        let target = copy((&source).take(before.len()), copy_start, keep)?;
         if source.metadata()?.len() != before.len() {
-            return Ok(None);
+            return Ok(false);
         }
-        stats.bytes_after = stats.bytes_before;
         if let Some(target) = target {
             target.set_permissions(before.permissions())?;
             target.set_times(FileTimes::new().set_modified(before.modified()?))?;
             // Without this sync, a power cut after the rename could lose the original.
             target.sync_data()?;
-            stats.bytes_after = target.metadata()?.len();
             scratch.persist(path)?;
         }
-        Ok(Some(stats))
+        Ok(true)
     };
-    let stats = rewrite().map_err(StoreError::io("compact", path))?;
-    stats.ok_or_else(|| StoreError::StreamStillGrowing(path.to_owned()))
+    let is_complete = rewrite().map_err(StoreError::io("compact", path))?;
+    if is_complete { Ok(()) } else { Err(StoreError::StreamStillGrowing(path.to_owned())) }
 }
 
 /// Copies the kept lines to a new file. `copy_start` creates it at the first dropped line, with everything before: most
@@ -70,12 +57,11 @@ fn copy(
     source: impl Read,
     copy_start: impl FnOnce(u64) -> io::Result<File>,
     mut keep: impl FnMut(&[u8]) -> bool,
-) -> io::Result<(CompactionStats, Option<File>)> {
+) -> io::Result<Option<File>> {
     let mut reader = BufReader::with_capacity(BUFFER_BYTES, source);
     let mut copy_start = Some(copy_start);
     let mut writer = None;
-    let mut stats = CompactionStats::default();
-    let mut piece = Vec::new();
+    let (mut piece, mut copied_bytes) = (Vec::new(), 0);
     // Whether the last piece started a line that it did not end.
     let mut is_inside_line = false;
     loop {
@@ -87,18 +73,16 @@ fn copy(
         let line = piece.strip_suffix(b"\n");
         // Part of a long line, or a torn last line, stays. The torn line shows how the stream ended.
         let is_dropped = line.is_some_and(|line| !is_inside_line && !keep(line));
-        stats.dropped_lines += u64::from(is_dropped);
         if is_dropped && let Some(copy_start) = copy_start.take() {
-            let target = copy_start(stats.bytes_before)?;
+            let target = copy_start(copied_bytes)?;
             writer = Some(BufWriter::with_capacity(BUFFER_BYTES, target));
         } else if !is_dropped && let Some(writer) = &mut writer {
             writer.write_all(&piece)?;
         }
-        stats.bytes_before += read as u64;
+        copied_bytes += read as u64;
         is_inside_line = line.is_none();
     }
-    let target = writer.map(BufWriter::into_inner).transpose()?;
-    Ok((stats, target))
+    Ok(writer.map(BufWriter::into_inner).transpose()?)
 }
 
 #[cfg(test)]

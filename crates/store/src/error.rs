@@ -152,43 +152,25 @@ impl StoreError {
 
     /// Returns whether the disk, a quota or a file size limit is full. No partial write remains.
     pub fn is_disk_full(&self) -> bool {
-        matches!(self, StoreError::Io { cause, .. } if is_disk_full(cause.kind()))
+        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+        let StoreError::Io { cause, .. } = self else { return false };
+        matches!(cause.kind(), StorageFull | QuotaExceeded | FileTooLarge)
     }
 
     /// Returns the directory of the run whose plan or journal is missing or unreadable. The agent's files may
     /// still be there.
     pub fn unreadable_run_dir(&self) -> Option<&Path> {
-        let path = match self {
-            StoreError::JournalDamaged { path, .. }
-            | StoreError::JournalNewer { path, .. }
-            | StoreError::Unreadable { path, .. } => path,
-            StoreError::Io { path, cause, .. } if !is_disk_full(cause.kind()) => path,
-            StoreError::Io { .. }
-            | StoreError::HomeUnknown
-            | StoreError::HomeNotDirectory { .. }
-            | StoreError::NoSuchRun { .. }
-            | StoreError::AmbiguousRun { .. }
-            | StoreError::MalformedRun(_)
-            | StoreError::JournalLocked(_)
-            | StoreError::JournalWriteFailed(_)
-            | StoreError::SessionBusy { .. }
-            | StoreError::SessionOrphaned { .. }
-            | StoreError::InvalidRunId(_)
-            | StoreError::Untrusted { .. }
-            | StoreError::RunExists { .. }
-            | StoreError::RunIdInUse { .. }
-            | StoreError::ProjectBusy { .. }
-            | StoreError::StreamStillGrowing(_) => return None,
+        let (StoreError::JournalDamaged { path, .. }
+        | StoreError::JournalNewer { path, .. }
+        | StoreError::Unreadable { path, .. }
+        | StoreError::Io { path, .. }) = self
+        else {
+            return None;
         };
         let is_plan_or_journal =
             path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
-        path.parent().filter(|_| is_plan_or_journal)
+        path.parent().filter(|_| is_plan_or_journal && !self.is_disk_full())
     }
-}
-
-fn is_disk_full(kind: io::ErrorKind) -> bool {
-    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-    matches!(kind, StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Turns `Permission denied (os error 13)` into `permission denied`.

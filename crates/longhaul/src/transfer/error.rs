@@ -115,22 +115,7 @@ impl TransferError {
     /// Returns `true` if other arguments can fix the error, and `false` if it is caused by the state of the
     /// system.
     pub fn is_usage(&self) -> bool {
-        match self {
-            TransferError::FileExists(_)
-            | TransferError::Large { .. }
-            | TransferError::NoWorkspace(_)
-            | TransferError::NotEmpty(_)
-            | TransferError::Workspace { .. } => true,
-            TransferError::Store(_)
-            | TransferError::Supervised(_)
-            | TransferError::Worktrees { .. }
-            | TransferError::StillRunning { .. }
-            | TransferError::InvalidArchive { .. }
-            | TransferError::Newer { .. }
-            | TransferError::RunningHere { .. }
-            | TransferError::Agent(_)
-            | TransferError::Git(_)
-            | TransferError::Io { .. } => false,
-        }
+        use TransferError::{FileExists, Large, NoWorkspace, NotEmpty, Workspace};
+        matches!(self, FileExists(_) | Large { .. } | NoWorkspace(_) | NotEmpty(_) | Workspace { .. })
     }
 }

@@ -21,13 +21,11 @@ fn check(content: &[u8], expected: &[u8]) {
     let times = FileTimes::new().set_modified(modified);
     File::options().write(true).open(&path).and_then(|file| file.set_times(times)).expect("time");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("mode");
-    let stats = compact(&path, |line| !line.starts_with(b"-")).expect("compacted");
+    compact(&path, |line| !line.starts_with(b"-")).expect("compacted");
     assert!(fs::read(&path).expect("read") == expected);
     let metadata = fs::metadata(&path).expect("metadata");
     assert_eq!(metadata.modified().expect("time"), modified);
     assert_eq!(metadata.permissions().mode() & 0o777, 0o640);
-    assert_eq!(stats.bytes_before, content.len() as u64);
-    assert_eq!(stats.bytes_after, expected.len() as u64);
     assert_eq!(names(&dir), 1);
 }
 
@@ -58,8 +56,8 @@ fn writes_nothing_without_dropped_lines() {
     let (_dir, path) = stream(b"a\nb\n-torn");
     let file = File::open(&path).expect("a file");
     let full = |_| Err(io::ErrorKind::StorageFull.into());
-    let (stats, target) = copy(&file, full, |line| !line.starts_with(b"-")).expect("nothing is written");
-    assert_eq!((stats.dropped_lines, stats.bytes_before, target.is_none()), (0, 9, true));
+    let target = copy(&file, full, |line| !line.starts_with(b"-")).expect("nothing is written");
+    assert!(target.is_none());
 }
 
 #[test]
@@ -67,7 +65,7 @@ fn does_not_touch_file_without_dropped_lines() {
     use std::os::unix::fs::MetadataExt;
     let (dir, path) = stream(b"a\nb\n");
     let before = fs::metadata(&path).expect("metadata").ino();
-    assert_eq!(compact(&path, |_| true).expect("compacted").dropped_lines, 0);
+    compact(&path, |_| true).expect("compacted");
     assert_eq!(fs::metadata(&path).expect("metadata").ino(), before);
     assert_eq!(names(&dir), 1);
 }
