@@ -10,7 +10,7 @@ mod notes;
 mod secrets;
 
 use crate::Environment;
-use crate::live::{Subscriber, WorldView, tail_of};
+use crate::live::{Subscriber, WorldView, tail};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{FoundAttempt, Moment, Policy, Record, Run, Step};
@@ -26,7 +26,7 @@ const PROJECT_DIR: &str = ".claude/diagnostic";
 // A run of a week that waits every five minutes stays below this. More files would clutter a project.
 const NOTES_MAX: u32 = 4_000;
 // The last messages of a crashing agent fit in less. The attempt's `stderr.log` has the full text.
-const STDERR_BYTES_MAX: usize = 4 * 1024;
+const STDERR_BYTES_MAX: u64 = 4 * 1024;
 
 pub(crate) struct Diagnostic {
     requested: bool,
@@ -88,8 +88,8 @@ impl Diagnostic {
         for (name, value) in lines {
             text.push_str(&format!("{name:<11}{value}\n"));
         }
-        let stderr = if note.is_ending { tail_of(&attempt.stderr_path()) } else { String::new() };
-        let stderr = end_of(stderr.trim_end(), STDERR_BYTES_MAX);
+        let stderr = if note.is_ending { tail(&attempt.stderr_path(), STDERR_BYTES_MAX).ok() } else { None };
+        let stderr = stderr.as_deref().unwrap_or_default().trim_end();
         if !stderr.is_empty() {
             text.push_str(&format!("\nthe end of {}:\n{stderr}\n", attempt.stderr_path().display()));
         }
@@ -115,17 +115,6 @@ impl Subscriber for Diagnostic {
         if self.is_on() {
             self.write(run, at, notes::describe_takeover(found), None);
         }
-    }
-}
-
-/// Returns the end of a text, in whole lines if it has any.
-fn end_of(text: &str, bytes_max: usize) -> &str {
-    let start_min = text.len().saturating_sub(bytes_max);
-    let start = (start_min..=text.len()).find(|offset| text.is_char_boundary(*offset)).unwrap_or(text.len());
-    let end = &text[start..];
-    match end.split_once('\n') {
-        Some((_, lines)) if start > 0 => lines,
-        Some(_) | None => end,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs git without a shell, without the repository's hooks and without the variables that a calling git has
 //! set. Failures are reported with git's own message.
 
+use longhaul_store::if_exists;
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader};
 use std::ops::{ControlFlow, RangeInclusive};
@@ -237,6 +238,18 @@ pub(crate) fn text(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
 }
 
+/// Returns the top of the repository that contains a directory, or `None` if there is none.
+pub(crate) fn top_of(dir: &Path) -> Result<Option<PathBuf>, GitError> {
+    // Outside of a repository, git need not be installed.
+    if !dir.ancestors().any(|dir| dir.join(".git").exists()) {
+        return Ok(None);
+    }
+    match Git::new(dir).path(&["rev-parse", "--show-toplevel"]) {
+        Err(error) if error.is_no_repository() => Ok(None),
+        top => top.map(Some),
+    }
+}
+
 /// Returns pathspecs that exclude the files at or below these paths, which are relative to the repository's top.
 pub(crate) fn pathspecs<P: AsRef<Path>>(excluded: &[P]) -> Vec<OsString> {
     let pathspec = |path: &P| {
@@ -263,10 +276,7 @@ pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 pub(crate) fn copy_if_exists(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::copy(from, to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        Ok(_) | Err(_) => Ok(()),
-    }
+    if_exists(fs::copy(from, to)).map(drop)
 }
 
 fn success<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Vec<u8>, GitError> {

@@ -3,14 +3,15 @@
 mod files;
 
 use crate::SuperviseError;
+use crate::live::FileEnd;
 use crate::supervise::dialect_of;
 use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
     WrittenSummary, handoff_prompt, summary_prompt, task_with_follow_ups,
 };
 use longhaul_core::{AttemptHistory, Fault, PromptKind, RunHistory};
-use longhaul_store::{Journal, RunDir, StoreError, open_regular};
-use std::io::{self, Read, Seek, SeekFrom};
+use longhaul_store::{Journal, RunDir, StoreError};
+use std::io;
 use std::path::Path;
 
 pub use files::HandoffError;
@@ -96,13 +97,6 @@ impl RecordedWork {
     }
 }
 
-/// The end of a file of lines.
-struct FileTail {
-    bytes: Vec<u8>,
-    /// Offset of the first byte in the file.
-    start: u64,
-}
-
 /// Returns the end of a stream. If the stream is longer, the result begins with the start of the stream,
 /// because the start contains early decisions.
 fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
@@ -117,16 +111,6 @@ fn start_and_end_of(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads the end of a stream or a session file, starting at a line boundary.
-fn end_of(path: &Path) -> io::Result<FileTail> {
-    let mut file = open_regular(path)?;
-    let start = file.metadata()?.len().saturating_sub(STREAM_BYTES_MAX);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.take(STREAM_BYTES_MAX).read_to_end(&mut bytes)?;
-    if start > 0 {
-        let whole = bytes.iter().position(|byte| *byte == b'\n').map_or(bytes.len(), |end| end + 1);
-        bytes.drain(..whole);
-    }
-    Ok(FileTail { bytes, start })
+fn end_of(path: &Path) -> io::Result<FileEnd> {
+    FileEnd::read(path, STREAM_BYTES_MAX)
 }

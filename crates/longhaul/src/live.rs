@@ -41,7 +41,7 @@ pub(crate) use one_shot::{OneShotProcess, evidence_of};
 pub(crate) use process_discovery::{live_agent, stream_of_original};
 pub(crate) use requests::{forward_stops, source_of};
 pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
-pub(crate) use stream_replay::{tail, tail_of};
+pub(crate) use stream_replay::{FileEnd, tail, tail_of};
 pub(crate) use subscriber::{Subscriber, WorldView};
 pub(crate) use sweep::sweep_and_count;
 pub use sweep::{processes_with, sweep};

@@ -1,10 +1,10 @@
 //! The directory of one attempt.
 
 use crate::atomic::{replace, replace_json};
-use crate::files::{make_dirs, private, read_json};
+use crate::files::{if_exists, make_dirs, private, read_json_if_exists};
 use crate::{AttemptFile, Durability, StoreError, failpoint_io, read_regular_to_string};
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The directory of one attempt.
@@ -44,10 +44,7 @@ impl AttemptDir {
 
     /// Reads a file. Returns `None` if it was not written.
     pub fn read<T: AttemptFile>(&self) -> Result<Option<T>, StoreError> {
-        match read_json(T::DESCRIPTION, &self.path_of::<T>()) {
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            result => result.map(Some),
-        }
+        read_json_if_exists(T::DESCRIPTION, &self.path_of::<T>())
     }
 
     /// Reads a file. Returns the default if it was not written or cannot be read.
@@ -108,11 +105,7 @@ impl AttemptDir {
     /// Reads the prompt that the agent started with. Returns `None` if it was not recorded.
     pub fn prompt(&self) -> Result<Option<String>, StoreError> {
         let path = self.prompt_path();
-        match read_regular_to_string(&path) {
-            Ok(prompt) => Ok(Some(prompt)),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(StoreError::io("read", &path)(cause)),
-        }
+        if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))
     }
 
     fn prompt_path(&self) -> PathBuf {
@@ -130,11 +123,8 @@ impl AttemptDir {
     /// Returns the ids of the requests that were sent to the agent one after the other.
     pub fn sent_requests(&self) -> Result<Vec<String>, StoreError> {
         let path = self.sent_requests_path();
-        match read_regular_to_string(&path) {
-            Ok(ids) => Ok(ids.lines().map(str::to_owned).collect()),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(cause) => Err(StoreError::io("read", &path)(cause)),
-        }
+        let ids = if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))?;
+        Ok(ids.unwrap_or_default().lines().map(str::to_owned).collect())
     }
 
     fn sent_requests_path(&self) -> PathBuf {

@@ -4,7 +4,7 @@
 use crate::{StoreError, failpoint_io, read_regular};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
@@ -31,6 +31,30 @@ pub(crate) fn sync_dir(path: &Path) -> Result<(), StoreError> {
     File::open(path)
         .and_then(|dir| failpoint_io::sync_all(&dir, path))
         .map_err(StoreError::io("sync directory", path))
+}
+
+/// Returns `None` if a file or a directory does not exist.
+pub fn if_exists<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Reads a whole JSON file. Returns `None` if it does not exist. Unknown fields are ignored.
+pub fn read_json_if_exists<T: DeserializeOwned>(
+    description: &'static str,
+    path: &Path,
+) -> Result<Option<T>, StoreError> {
+    match read_json(description, path) {
+        Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
+        result => result.map(Some),
+    }
+}
+
+/// Removes a file, if it exists.
+pub fn remove_if_exists(path: &Path) -> Result<(), StoreError> {
+    if_exists(fs::remove_file(path)).map(drop).map_err(StoreError::io("remove", path))
 }
 
 /// Reads a whole JSON file. Unknown fields are ignored.

@@ -1,6 +1,7 @@
 //! Finds a run by the user's input. It reads directory entries and, for `@`, the status of the last runs. It
 //! reads a journal only to check whether a run is unfinished.
 
+use crate::files::if_exists;
 use crate::{Day, Home, Journal, RunDir, StoreError};
 use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
 use std::fs;
@@ -83,11 +84,7 @@ pub(crate) fn dir_with_id(runs: &Path, id: &RunId) -> Result<Option<PathBuf>, St
 }
 
 pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    let names = match names(runs) {
-        Ok(names) => names,
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Vec::new(),
-        Err(cause) => return Err(StoreError::io("list runs", runs)(cause)),
-    };
+    let names = if_exists(names(runs)).map_err(StoreError::io("list runs", runs))?.unwrap_or_default();
     // Only names in the form that this version writes.
     let is_day = |name: &String| name.parse::<Day>().is_ok_and(|day| day.to_string() == *name);
     let mut days: Vec<String> = names.into_iter().filter(is_day).collect();

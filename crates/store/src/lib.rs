@@ -55,7 +55,7 @@ pub use attempt_dir::AttemptDir;
 pub use attempt_files::{
     Argv, AttemptExit, AttemptFile, EnvNames, ModelUsage, SessionBaseline, WatchdogStop,
 };
-pub use compact_stream::{CompactionStats, compact};
+pub use compact_stream::compact;
 pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
 };
@@ -64,6 +64,7 @@ pub use create_workflow::{NewWorkflow, WorkflowStartLock};
 pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
+pub use files::{if_exists, read_json_if_exists, remove_if_exists};
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedDir;

@@ -2,7 +2,7 @@
 //! disk: a reader that finds it incomplete brings it up to date.
 
 use crate::atomic::TempFile;
-use crate::files::private;
+use crate::files::{if_exists, private};
 use crate::{StoreError, failpoint_io, open_regular};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Seek, SeekFrom, Write};
@@ -63,11 +63,8 @@ pub fn read_lines_from(
         file.seek(SeekFrom::Start(from))?;
         whole_lines(&file, each)
     });
-    match result {
-        Ok(bytes) => Ok(from + bytes),
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(from),
-        Err(cause) => Err(StoreError::io("read", path)(cause)),
-    }
+    let bytes = if_exists(result).map_err(StoreError::io("read", path))?;
+    Ok(from + bytes.unwrap_or_default())
 }
 
 /// A JSON array in a growing file. An addition overwrites only the closing bracket.
@@ -128,10 +125,8 @@ fn write_array(lines: &Path, to: &Path) -> Result<(), StoreError> {
                 ControlFlow::Break(())
             }
         };
-        match open_regular(lines) {
-            Ok(lines) => drop(whole_lines(&lines, each)?),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(cause),
+        if let Some(lines) = if_exists(open_regular(lines))? {
+            whole_lines(&lines, each)?;
         }
         if let Some(cause) = failed {
             return Err(cause);

@@ -1,10 +1,10 @@
 //! Removes runs, workflows and leftovers. A removed run disappears at once for every process, even if this one is killed meanwhile.
 
 use crate::atomic::is_leftover;
+use crate::files::if_exists;
 use crate::session_lock::unused_locks;
 use crate::{Home, Journal, RunDir, StoreError, WorkflowDir};
 use std::fs::{self, DirEntry};
-use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
@@ -65,11 +65,8 @@ impl Home {
     /// Removes leftovers of killed removals, exports, imports, supervisors and other writers, and returns the bytes
     /// of disk space it frees.
     pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
-        let days = match fs::read_dir(self.runs_path()) {
-            Ok(days) => Some(days),
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
-            Err(cause) => return Err(StoreError::io("list runs", &self.runs_path())(cause)),
-        };
+        let runs = self.runs_path();
+        let days = if_exists(fs::read_dir(&runs)).map_err(StoreError::io("list runs", &runs))?;
         let workflow_days = list(&self.workflows_path());
         let days = days.into_iter().flatten().flatten().chain(workflow_days);
         let in_days = days.flat_map(|day| list(&day.path()));

@@ -1,7 +1,7 @@
 //! Writes a derived log with one section per attempt, between lines that name the attempt. If a writer died
 //! before the end of a section, the next writer writes the section again.
 
-use crate::files::private;
+use crate::files::{if_exists, private};
 use crate::{RunDir, StoreError, failpoint_io, open_regular};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -29,10 +29,8 @@ pub fn add_section(
         }
         let mut out = BufWriter::new(&file);
         writeln!(out, "=== attempt {attempt} of run {} ===", dir.id())?;
-        match open_regular(source) {
-            Ok(source) => copy(&source, &mut out, keep)?,
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(cause),
+        if let Some(source) = if_exists(open_regular(source))? {
+            copy(&source, &mut out, keep)?;
         }
         writeln!(out, "{END}{attempt} ===")?;
         out.flush()

@@ -14,7 +14,7 @@
 //! ```
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, private, read_json};
+use crate::files::{make_dirs, private, read_json, read_json_if_exists};
 use crate::supervisor_requests::{send_to, take_from, withdraw_from};
 use crate::trust::check_trusted;
 use crate::{StoreError, SupervisorRequest, WorkflowPlan, WorkflowStatus, failpoint_io};
@@ -166,8 +166,7 @@ impl WorkflowDir {
         phase: &str,
         item: u32,
     ) -> Result<Option<WorkflowResult>, StoreError> {
-        let path = self.result_path(iteration, phase, item);
-        if path.exists() { read_json("result", &path).map(Some) } else { Ok(None) }
+        read_json_if_exists("result", &self.result_path(iteration, phase, item))
     }
 
     fn warnings_path(&self, iteration: u32) -> PathBuf {
@@ -189,8 +188,7 @@ impl WorkflowDir {
 
     /// Reads the warnings of an iteration, oldest first.
     pub fn warnings(&self, iteration: u32) -> Result<Vec<String>, StoreError> {
-        let path = self.warnings_path(iteration);
-        if path.exists() { read_json("warnings", &path) } else { Ok(Vec::new()) }
+        Ok(read_json_if_exists("warnings", &self.warnings_path(iteration))?.unwrap_or_default())
     }
 
     /// Stores a hint durably, for the next phase that receives hints.

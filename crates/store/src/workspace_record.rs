@@ -2,7 +2,7 @@
 //! what the run changed. New keys may be added, and none are removed. No decision depends on it.
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, read_json};
+use crate::files::{make_dirs, read_json_if_exists};
 use crate::{OsText, RunDir, StoreError, failpoint_io};
 use longhaul_core::{Moment, Rfc3339};
 use serde::{Deserialize, Serialize};
@@ -128,10 +128,7 @@ pub enum RunBoundary {
 impl RunDir {
     /// Reads the recorded states of the run's workspace. Returns `None` if they were not recorded.
     pub fn changes(&self) -> Result<Option<WorkspaceRecord>, StoreError> {
-        match read_json("changes", &self.changes_path()) {
-            Err(StoreError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            result => result.map(Some),
-        }
+        read_json_if_exists("changes", &self.changes_path())
     }
 
     /// Writes `changes.json`, without a disk flush.

@@ -2,7 +2,7 @@
 
 mod agreement;
 
-use super::{Diagnostic, end_of};
+use super::Diagnostic;
 use crate::Environment;
 use crate::live::{Subscriber, WorldView};
 use expect_test::{Expect, expect};
@@ -284,15 +284,4 @@ fn ignores_an_unwritable_directory() {
         .expect("the directory is writable");
     let Texts { in_run, in_project } = workspace.texts(false, &stalled_and_waiting());
     assert_eq!((in_run.len(), in_project.len()), (6, 0));
-}
-
-#[test]
-fn the_end_of_a_long_text_starts_with_a_line() {
-    let check = |text: &str, bytes: usize, expected: &str| assert_eq!(end_of(text, bytes), expected);
-    check("one\ntwo", 100, "one\ntwo");
-    check("one\ntwo\nthree", 8, "three");
-    check("one\ntwo\nthree", 11, "two\nthree");
-    check("a single line", 4, "line");
-    check("ääää", 3, "ä");
-    check("", 3, "");
 }

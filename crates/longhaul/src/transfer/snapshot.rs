@@ -4,11 +4,10 @@
 
 use super::TransferError;
 use super::manifest::WorkspaceManifest;
-use crate::git::{Git, GitError, copy_if_exists, copy_index, paths, pathspecs, text};
-use longhaul_store::OsText;
+use crate::git::{self, Git, GitError, copy_if_exists, copy_index, paths, pathspecs, text};
+use longhaul_store::{OsText, if_exists};
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
@@ -31,17 +30,8 @@ pub(super) struct WorkspaceSnapshot {
 /// Returns the top of the repository that contains `cwd`, or `None` if there is none or if it ignores `cwd`.
 /// `cwd` must be a real path.
 pub(super) fn top_of(cwd: &Path) -> Result<Option<PathBuf>, TransferError> {
-    // Outside of a repository, git need not be installed.
-    if !cwd.ancestors().any(|dir| dir.join(".git").exists()) {
-        return Ok(None);
-    }
-    let git = Git::new(cwd);
-    let top = match git.path(&["rev-parse", "--show-toplevel"]) {
-        Ok(top) => top,
-        Err(error) if error.is_no_repository() => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let ignored = top != cwd && git.ask(&["check-ignore", "--quiet", "."])?.is_some();
+    let Some(top) = git::top_of(cwd)? else { return Ok(None) };
+    let ignored = top != cwd && Git::new(cwd).ask(&["check-ignore", "--quiet", "."])?.is_some();
     Ok((!ignored).then_some(top))
 }
 
@@ -86,6 +76,8 @@ impl WorkspaceSnapshot {
         adding.call(&[&add_all[..], &pathspecs(&excluded)].concat())?;
         let tree = adding.line(&["write-tree"])?;
         commit(&scratch_repo, SNAPSHOT, &tree, head.as_deref())?;
+        let shallow_commits = if_exists(fs::read_to_string(&shallow));
+        let shallow_commits = shallow_commits.map_err(TransferError::io("read", &shallow))?;
         let workspace = WorkspaceManifest {
             omitted: gitlinks(&scratch_repo, &tree)?,
             filtered: paths(&adding.call(&FILTERED)?).map(os_text).collect(),
@@ -93,7 +85,7 @@ impl WorkspaceSnapshot {
             branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
             tree,
             object_format,
-            shallow: lines_if_exists(&shallow)?,
+            shallow: shallow_commits.unwrap_or_default().lines().map(str::to_owned).collect(),
             subdirectory: cwd.strip_prefix(top).unwrap_or(Path::new("")).into(),
         };
         Ok(WorkspaceSnapshot { workspace, scratch_repo })
@@ -143,12 +135,4 @@ fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, GitError> {
 
 fn os_text(path: &[u8]) -> OsText {
     OsString::from_vec(path.to_vec()).into()
-}
-
-fn lines_if_exists(path: &Path) -> Result<Vec<String>, TransferError> {
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(TransferError::io("read", path)(error)),
-    }
 }

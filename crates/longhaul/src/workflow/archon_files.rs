@@ -10,7 +10,7 @@ mod run_log;
 use crate::RunReport;
 use iteration::Iteration;
 use longhaul_core::{Moment, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
-use longhaul_store::{Durability, Home, read_regular_to_string, replace, replace_json};
+use longhaul_store::{Durability, Home, if_exists, read_regular_to_string, replace, replace_json};
 use longhaul_workflow::archon::{IterationMeta, LogEvent, LogRow, ProverMode, Stage, progress};
 use run_log::RunLog;
 use std::collections::BTreeMap;
@@ -197,22 +197,15 @@ impl ArchonFiles {
         let failed = |error: io::Error| format!("cannot read the hints in {}: {error}", path.display());
         let received = dir.join(format!("{phase}-{HINTS}"));
         if is_first && !received.exists() {
-            match read_regular_to_string(&path) {
-                Ok(text) if has_hints(&text) => {
-                    fs::rename(&path, &received).map_err(failed)?;
-                    // Editors and scripts expect the file.
-                    let _ = fs::OpenOptions::new().write(true).create_new(true).open(&path);
-                }
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(failed(error)),
+            let text = if_exists(read_regular_to_string(&path)).map_err(failed)?;
+            if text.is_some_and(|text| has_hints(&text)) {
+                fs::rename(&path, &received).map_err(failed)?;
+                // Editors and scripts expect the file.
+                let _ = fs::OpenOptions::new().write(true).create_new(true).open(&path);
             }
         }
-        match read_regular_to_string(&received) {
-            Ok(text) => Ok(vec![text.trim().to_owned()]),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(failed(error)),
-        }
+        let text = if_exists(read_regular_to_string(&received)).map_err(failed)?;
+        Ok(text.iter().map(|text| text.trim().to_owned()).collect())
     }
 
     /// Returns the reports of the last provers and the folder to which [`archive`] moves them.

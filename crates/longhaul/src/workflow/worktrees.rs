@@ -17,11 +17,12 @@ pub use project::check_worktrees;
 use super::REPEAT_DELAY;
 use crate::git::{Git, GitError, text};
 use longhaul_core::RunId;
-use longhaul_store::{Durability, StoreError, WorkflowDir, read_regular, replace_json};
+use longhaul_store::{
+    Durability, StoreError, WorkflowDir, if_exists, read_json_if_exists, remove_if_exists, replace_json,
+};
 use project::{changed_files, current_branch, head, identified, top_of};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
-use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -95,7 +96,7 @@ impl Worktrees {
         if known.is_none() || !path.exists() {
             self.check_out(&git, run, known)?;
         }
-        fs::create_dir_all(cwd).map_err(io_error("create directory", cwd))
+        Ok(fs::create_dir_all(cwd).map_err(StoreError::io("create directory", cwd))?)
     }
 
     fn check_out(&self, git: &Git, run: &RunId, known: Option<WorktreeStart>) -> Result<(), WorktreeError> {
@@ -107,7 +108,7 @@ impl Worktrees {
         let path_text = path.to_string_lossy();
         // A killed call may have left them. Usually there are none.
         self.discard(git, run)?;
-        DirBuilder::new().mode(0o700).create(&path).map_err(io_error("create directory", &path))?;
+        DirBuilder::new().mode(0o700).create(&path).map_err(StoreError::io("create directory", &path))?;
         let start = WorktreeStart { commit: head(git)?, branch: current_branch(git)?, is_merged: false };
         let branch = self.branch(run);
         let add = ["worktree", "add", "--quiet", "--force", "--force"];
@@ -122,12 +123,7 @@ impl Worktrees {
     /// Removes a worktree with everything in it, git's entry of it, even a locked one, and the lock of its branch.
     fn discard(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
         let path = self.path(run);
-        match fs::remove_dir_all(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(io_error("remove", &path)(error));
-            }
-            Ok(()) | Err(_) => {}
-        }
+        if_exists(fs::remove_dir_all(&path)).map_err(StoreError::io("remove", &path))?;
         // There may be no entry.
         let _ = git.call(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
         Ok(remove_locks(git, &[&self.branch_ref(run)])?)
@@ -151,17 +147,12 @@ impl Worktrees {
         if self.tip(git, run)?.is_some() {
             git.call(&["update-ref", "-d", &branch])?;
         }
-        match fs::remove_file(self.start_path(run)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error("remove", &self.start_path(run))(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        Ok(remove_if_exists(&self.start_path(run))?)
     }
 
     /// Returns what a worktree started from. `None` if there is no complete worktree.
     fn start_of(&self, run: &RunId) -> Result<Option<WorktreeStart>, WorktreeError> {
-        read_if_exists(&self.start_path(run))
+        Ok(read_json_if_exists("worktree", &self.start_path(run))?)
     }
 
     fn write_start(&self, run: &RunId, start: &WorktreeStart) -> Result<(), WorktreeError> {
@@ -179,7 +170,7 @@ impl Worktrees {
     fn lock(&self) -> Result<Git, WorktreeError> {
         let path = self.dir.join("lock");
         let open = File::options().create(true).append(true).mode(0o600).open(&path);
-        let file = open.and_then(|file| file.lock().map(|()| file)).map_err(io_error("lock", &path))?;
+        let file = open.and_then(|file| file.lock().map(|()| file)).map_err(StoreError::io("lock", &path))?;
         // Files of Git LFS are complete in a worktree, as in the project.
         let git = Git::new(&self.top).with_lock(Arc::new(file)).with_variable("GIT_LFS_SKIP_SMUDGE", "0");
         Ok(identified(git)?)
@@ -232,21 +223,6 @@ fn remove_locks(git: &Git, names: &[&str]) -> Result<(), GitError> {
         let _ = fs::remove_file(git.path(&["rev-parse", "--path-format=absolute", "--git-path", &lock])?);
     }
     Ok(())
-}
-
-fn read_if_exists<T: for<'a> Deserialize<'a>>(path: &Path) -> Result<Option<T>, WorktreeError> {
-    match read_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(io_error("read", path)(error)),
-        Ok(text) => {
-            serde_json::from_slice(&text).map(Some).map_err(|error| io_error("read", path)(error.into()))
-        }
-    }
-}
-
-fn io_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> WorktreeError {
-    let path = path.to_owned();
-    move |cause| WorktreeError::Store(StoreError::Io { action, path, cause })
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::atomic::TempFile;
 use crate::database::{Database, DatabaseError, empty_database, with_suffix};
+use crate::files::if_exists;
 use crate::{Home, StoreError};
 use rusqlite::{Connection, OpenFlags};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -80,12 +81,11 @@ impl Ledger {
         let path = Ledger::path_in(home);
         for suffix in ["-wal", "-shm"] {
             // SQLite would mistake these files for those of the next ledger.
-            remove(&with_suffix(&path, suffix))?;
+            let removed = if_exists(fs::remove_file(with_suffix(&path, suffix)));
+            removed.map_err(|cause| io_error(&path, &cause))?;
         }
-        match fs::rename(&path, with_suffix(&path, ".old")) {
-            Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io_error(&path, &cause)),
-            _ => Ok(()),
-        }
+        if_exists(fs::rename(&path, with_suffix(&path, ".old"))).map_err(|cause| io_error(&path, &cause))?;
+        Ok(())
     }
 
     pub(super) fn query<T>(
@@ -114,13 +114,6 @@ fn create(path: &Path) -> Result<(), LedgerError> {
     result.map_err(|cause| io_error(path, &cause))?;
     match renameat_with(CWD, &scratch.path, CWD, path, RenameFlags::NOREPLACE) {
         Err(cause) if cause != Errno::EXIST => Err(io_error(path, &cause.into())),
-        _ => Ok(()),
-    }
-}
-
-fn remove(path: &Path) -> Result<(), LedgerError> {
-    match fs::remove_file(path) {
-        Err(cause) if cause.kind() != io::ErrorKind::NotFound => Err(io_error(path, &cause)),
         _ => Ok(()),
     }
 }

@@ -2,11 +2,11 @@
 //! set before a finished run is resumed and removed once the ledger is up to date. It is also set if the
 //! ledger could not be written when a run ended.
 
-use crate::files::{make_dirs, private};
+use crate::files::{if_exists, make_dirs, private};
+use crate::find_run::names;
 use crate::{Home, RunDir, StoreError, failpoint_io};
 use longhaul_core::RunId;
 use std::fs;
-use std::io;
 use std::path::PathBuf;
 
 impl Home {
@@ -28,14 +28,8 @@ impl Home {
 
     pub(super) fn stale_runs(&self) -> Result<Vec<RunId>, StoreError> {
         let path = self.stale_path();
-        match fs::read_dir(&path) {
-            Ok(entries) => {
-                let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-                Ok(names.map(|name| RunId::from(name.as_str())).collect())
-            }
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(cause) => Err(StoreError::io("list stale runs", &path)(cause)),
-        }
+        let names = if_exists(names(&path)).map_err(StoreError::io("list stale runs", &path))?;
+        Ok(names.unwrap_or_default().into_iter().map(RunId::from).collect())
     }
 
     fn stale_path(&self) -> PathBuf {

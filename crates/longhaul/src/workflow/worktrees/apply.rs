@@ -2,13 +2,12 @@
 //! kill interrupted between two files.
 
 use super::project::head;
-use super::{WorktreeError, Worktrees, io_error, read_if_exists};
+use super::{WorktreeError, Worktrees};
 use crate::git::{Git, GitError, paths};
-use longhaul_store::{Durability, replace, replace_json};
+use longhaul_store::{Durability, read_json_if_exists, remove_if_exists, replace, replace_json};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsStr;
 use std::fs;
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -44,7 +43,7 @@ impl Worktrees {
     /// Completes a move that was interrupted. Files with other content than before or after the move are a user's,
     /// and an error.
     pub(super) fn finish_apply(&self, git: &Git) -> Result<(), WorktreeError> {
-        let Some(Move { base, tip }) = read_if_exists(&self.move_path())? else { return Ok(()) };
+        let Some(Move { base, tip }) = read_json_if_exists("move", &self.move_path())? else { return Ok(()) };
         if head(git)? == base {
             let changed = git.call(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", &base, &tip])?;
             let changed: Vec<&[u8]> = paths(&changed).collect();
@@ -112,12 +111,7 @@ impl Worktrees {
     }
 
     fn end_move(&self) -> Result<(), WorktreeError> {
-        match fs::remove_file(self.move_path()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(io_error("remove", &self.move_path())(error))
-            }
-            Ok(()) | Err(_) => Ok(()),
-        }
+        Ok(remove_if_exists(&self.move_path())?)
     }
 
     fn move_path(&self) -> PathBuf {

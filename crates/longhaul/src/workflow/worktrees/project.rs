@@ -1,7 +1,7 @@
 //! Queries about the project's repository. Nothing here changes it.
 
 use super::{WorktreeError, repeat_interrupted};
-use crate::git::{Git, GitError, paths, pathspecs, text};
+use crate::git::{self, Git, GitError, paths, pathspecs, text};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -26,16 +26,8 @@ fn check(project_dir: &Path, home: &Path) -> Result<(), WorktreeError> {
 
 /// Returns the top of the repository that contains a directory, with links resolved.
 pub(super) fn top_of(dir: &Path) -> Result<PathBuf, WorktreeError> {
-    let no_repository = || WorktreeError::NoRepository(dir.to_owned());
-    // Outside of a repository, git need not be installed.
-    if !dir.ancestors().any(|dir| dir.join(".git").exists()) {
-        return Err(no_repository());
-    }
-    match Git::new(dir).path(&["rev-parse", "--show-toplevel"]) {
-        Ok(top) => Ok(fs::canonicalize(&top).unwrap_or(top)),
-        Err(error) if error.is_no_repository() => Err(no_repository()),
-        Err(error) => Err(error.into()),
-    }
+    let top = git::top_of(dir)?.ok_or_else(|| WorktreeError::NoRepository(dir.to_owned()))?;
+    Ok(fs::canonicalize(&top).unwrap_or(top))
 }
 
 /// Returns the changed and the new files of the project, relative to its top. Ignored files and those of Longhaul
