@@ -50,9 +50,6 @@ pub enum AnswersError {
 
 impl Answers {
     /// Creates answers from pairs of key and answer.
-    ///
-    /// # Errors
-    /// Returns an error if a key is empty or has two different answers.
     pub fn new(pairs: impl IntoIterator<Item = (String, String)>) -> Result<Answers, AnswersError> {
         let mut by_key: BTreeMap<String, String> = BTreeMap::new();
         for (key, answer) in pairs {
@@ -71,10 +68,6 @@ impl Answers {
 
     /// Parses an answers file: one object of keys and answers, in JSON or in TOML. A list of strings chooses
     /// all of them.
-    ///
-    /// # Errors
-    /// Returns an error if the text is neither format, if an answer is not a string, number or list of
-    /// strings, or if [`Answers::new`] fails.
     pub fn parse(text: &str) -> Result<Answers, AnswersError> {
         Answers::new(file::read(text).map_err(AnswersError::Unreadable)?)
     }

@@ -64,9 +64,6 @@ impl EffectRules {
     }
 
     /// Parses a table in the format of the bundled one, which documents it.
-    ///
-    /// # Errors
-    /// Returns an error if the format is invalid or a pattern matches nothing.
     pub fn parse(text: &str) -> Result<EffectRules, TableError> {
         let table: Table = toml_table::parse(text)?;
         let mut programs = toml_table::convert_each(text, table.program, ProgramRule::checked)?;

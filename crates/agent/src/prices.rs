@@ -78,9 +78,6 @@ impl Prices {
     }
 
     /// Parses a table in the format of the bundled one.
-    ///
-    /// # Errors
-    /// Returns an error if the format or a price is invalid.
     pub fn parse(text: &str) -> Result<Prices, TableError> {
         let table: Table = toml_table::parse(text)?;
         let dated = toml_table::convert_each(text, vec![table.dated], parse_date)?.concat();

@@ -13,13 +13,11 @@ pub struct Nanodollars(pub u64);
 
 impl Nanodollars {
     /// Returns the amount in dollars, for JSON fields with decimals.
-    #[must_use]
     pub fn dollars(self) -> f64 {
         self.0 as f64 / 1e9
     }
 
     /// Returns the amount in millionths of a dollar, rounded to the nearest.
-    #[must_use]
     pub fn microdollars(self) -> u64 {
         (self.0 + 500) / 1000
     }
@@ -52,7 +50,6 @@ const RATES: &[Rate] = &[
 /// Returns the price of `tokens` of `model`, or `None` if the table does not contain the model.
 ///
 /// A dated name such as `claude-haiku-4-5-20251001` counts as its family.
-#[must_use]
 pub fn price(model: &str, tokens: &Tokens) -> Option<Nanodollars> {
     let Rate(_, input, output, read, write) = RATES.iter().find(|rate| model.starts_with(rate.0))?;
     Some(Nanodollars(

@@ -41,7 +41,6 @@ pub fn effect_errors(files: &mut WorkspaceFiles, expected: &[String]) -> Vec<Str
 }
 
 /// Returns the hash of `files`: hexadecimal SHA-256 over the sorted paths and contents, each with its length.
-#[must_use]
 pub fn hash(files: &WorkspaceFiles) -> String {
     let mut hasher = Sha256::new();
     for (path, content) in files {
@@ -54,9 +53,6 @@ pub fn hash(files: &WorkspaceFiles) -> String {
 }
 
 /// Returns every regular file below `root`.
-///
-/// # Errors
-/// Returns an error that names a file or folder that cannot be read, or if there are too many files.
 pub fn read(root: &Path) -> io::Result<WorkspaceFiles> {
     let mut files = WorkspaceFiles::new();
     let mut folders = vec![root.to_path_buf()];
@@ -83,7 +79,6 @@ fn cannot_read(path: &Path, reason: &dyn Display) -> io::Error {
 }
 
 /// Returns one line for each file that is missing, is unexpected or has other contents than expected.
-#[must_use]
 pub fn differences(expected: &WorkspaceFiles, actual: &WorkspaceFiles) -> Vec<String> {
     let mut lines = Vec::new();
     for (path, content) in expected {

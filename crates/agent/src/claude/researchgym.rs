@@ -27,9 +27,6 @@ pub struct NotATranscript;
 
 /// Parses `logs/transcript.json`. ResearchGym rewrites the file at each message, so a kill may truncate it;
 /// the messages before that are read.
-///
-/// # Errors
-/// Returns an error if the text is not an array.
 pub fn transcript(json: &[u8]) -> Result<Conversation, NotATranscript> {
     let mut rest = json.trim_ascii_start().strip_prefix(b"[").ok_or(NotATranscript)?;
     let mut reader = Reader::default();

@@ -37,9 +37,6 @@ pub enum BlockedPathError {
 
 impl BlockedPaths {
     /// Creates a list of paths as a user writes them: absolute, below `~`, or relative to `cwd`.
-    ///
-    /// # Errors
-    /// Returns the first path that cannot be blocked.
     pub fn new(texts: &[String], cwd: &str, home: &str) -> Result<BlockedPaths, BlockedPathError> {
         // Without blocked paths the directories do not matter.
         if texts.is_empty() {

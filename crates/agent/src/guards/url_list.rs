@@ -35,9 +35,6 @@ pub enum UrlListError {
 }
 
 /// Parses the patterns of a file.
-///
-/// # Errors
-/// Returns an error with its line if the file or a pattern is invalid.
 pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_address =

@@ -85,19 +85,16 @@ impl RequestLog {
     }
 
     /// Returns the tokens of all messages.
-    #[must_use]
     pub fn tokens(&self) -> Tokens {
         self.billed().fold(Tokens::default(), |sum, billed| sum + billed.tokens)
     }
 
     /// Returns the cost of all messages. Models without a known price count as free.
-    #[must_use]
     pub fn cost(&self) -> Nanodollars {
         self.billed().filter_map(Billed::cost).fold(Nanodollars(0), |sum, cost| sum + cost)
     }
 
     /// Returns the number of model requests.
-    #[must_use]
     pub fn model_requests(&self) -> usize {
         self.requests.iter().filter(|request| request.kind == RequestKind::Model).count()
     }
@@ -105,7 +102,6 @@ impl RequestLog {
 
 impl Billed {
     /// Returns the cost of the message, or `None` if its model has no known price.
-    #[must_use]
     pub fn cost(&self) -> Option<Nanodollars> {
         price(&self.model, &self.tokens)
     }

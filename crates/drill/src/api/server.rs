@@ -43,9 +43,6 @@ impl Api {
     ///
     /// The same seed yields the same ids and the same pieces of text. It also selects the same turns for
     /// faults that have several possible turns.
-    ///
-    /// # Errors
-    /// Returns an error if no port can be bound.
     pub async fn start(scenario: &Scenario, seed: u64) -> io::Result<Self> {
         let (listener, closures) = FaultyListener::open().await?;
         let address = listener.address();
@@ -65,14 +62,12 @@ impl Api {
     }
 
     /// Returns the API's address, for `ANTHROPIC_BASE_URL`.
-    #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
     /// Returns the environment that lets an agent talk to this API: the address, the dummy credential, the
     /// scenario's variables and the time scale of the scripted agent.
-    #[must_use]
     pub fn environment(&self) -> Vec<(String, String)> {
         let scenario = &self.state.scenario;
         let credential = match scenario.auth {
@@ -92,13 +87,11 @@ impl Api {
     }
 
     /// Returns a copy of the request log.
-    #[must_use]
     pub fn request_log(&self) -> RequestLog {
         self.state.request_log()
     }
 
     /// Returns a receiver of the signals of all later signal points: the drill may then send one to the agent.
-    #[must_use]
     pub fn signal_points(&self) -> broadcast::Receiver<Signal> {
         self.state.signal_points.subscribe()
     }

@@ -17,13 +17,11 @@ pub struct DurationRange {
 
 impl DurationRange {
     /// Returns a range of exactly this duration.
-    #[must_use]
     pub fn exactly(duration: Duration) -> Self {
         Self { min: duration, max: duration }
     }
 
     /// Returns the drawn duration, or the minimum if none is drawn yet.
-    #[must_use]
     pub fn duration(self) -> Duration {
         self.min
     }

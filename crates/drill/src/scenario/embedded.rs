@@ -42,17 +42,11 @@ scenarios![
 ];
 
 /// Returns every embedded scenario.
-///
-/// # Errors
-/// Returns [`ScenarioError`] if a scenario is invalid, which a test of this crate rules out.
 pub fn all() -> Result<Vec<Scenario>, ScenarioError> {
     EMBEDDED.iter().map(|(name, toml)| Scenario::parse(name, toml)).collect()
 }
 
 /// Returns the embedded scenario `name`, or else the scenario in the file at that path.
-///
-/// # Errors
-/// Returns [`ScenarioError`] if neither exists, or if the scenario cannot be read or played.
 pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if let Some((name, toml)) = EMBEDDED.iter().find(|(embedded, _)| *embedded == name) {
         return Scenario::parse(name, toml);

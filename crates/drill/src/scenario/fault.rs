@@ -153,14 +153,12 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// Returns the fault's name in the scenario file, for reports.
-    #[must_use]
     pub fn name(&self) -> String {
         let file = serde_json::to_value(self).unwrap_or_default();
         file.as_object().and_then(|fault| fault.keys().next().cloned()).unwrap_or_default()
     }
 
     /// Returns whether the fault applies only to a streamed response.
-    #[must_use]
     pub fn needs_stream(&self) -> bool {
         match self {
             Self::Reset { .. }

@@ -276,9 +276,6 @@ impl ScenarioError {
 
 impl Scenario {
     /// Parses a scenario from TOML. Errors call it `name`.
-    ///
-    /// # Errors
-    /// Returns [`ScenarioError`] if the text is not TOML of this format or cannot be played.
     pub fn parse(name: &str, toml: &str) -> Result<Self, ScenarioError> {
         let scenario: Self = toml::from_str(toml)
             .map_err(|source| ScenarioError::Parse { name: name.to_owned(), source: Box::new(source) })?;
@@ -289,10 +286,6 @@ impl Scenario {
     }
 
     /// Reads a scenario from a file.
-    ///
-    /// # Errors
-    /// Returns [`ScenarioError`] if the file cannot be read, exceeds 1 MiB, is not TOML of this format or
-    /// cannot be played.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
         let read_error = |source| ScenarioError::Read { path: path.to_path_buf(), source };
         let bytes = fs::metadata(path).map_err(read_error)?.len();
@@ -306,14 +299,12 @@ impl Scenario {
     }
 
     /// Returns the expected files of the workspace, or `None` if the scenario does not check the workspace.
-    #[must_use]
     pub fn expected_files(&self) -> Option<WorkspaceFiles> {
         let workspace = self.workspace.as_ref()?;
         Some(workspace.files.iter().map(|(path, text)| (path.clone(), text.clone().into_bytes())).collect())
     }
 
     /// Returns the expected lines of `effects.log`.
-    #[must_use]
     pub fn expected_effects(&self) -> &[String] {
         self.workspace.as_ref().map(|workspace| workspace.effects.as_slice()).unwrap_or_default()
     }

@@ -10,7 +10,7 @@ use signal_hook::consts::{SIGHUP, SIGINT};
 use super::callbacks::Callbacks;
 use super::cost::CostMeter;
 use super::environment::Environment;
-use super::flags::{Flags, Output};
+use super::flags::Flags;
 use super::hooks::{Hooks, SESSION_END};
 use super::inbox::{Inbox, InboxEvent};
 use super::mcp_servers::Servers;
@@ -113,7 +113,7 @@ impl Agent {
             ));
             return Err(Stop::Exit(1));
         };
-        if self.flags.output == Output::Acp {
+        if self.flags.acp {
             return self.take_acp_message(&message);
         }
         match message["type"].as_str() {

@@ -5,12 +5,10 @@ use std::ffi::OsString;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
-    /// `-p`. Without it, only `--version` works.
-    pub print: bool,
-    pub prompt: Option<String>,
+    /// `--acp`: the Agent Client Protocol instead of JSON lines.
+    pub acp: bool,
+    /// `--input-format stream-json`. Only the modes without an API work without it.
     pub input_lines: bool,
-    pub output: Output,
-    pub verbose: bool,
     pub partial_messages: bool,
     pub hook_events: bool,
     pub session_id: Option<String>,
@@ -43,17 +41,6 @@ pub(super) struct Flags {
     pub version: bool,
 }
 
-/// `--output-format`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Output {
-    #[default]
-    Text,
-    Json,
-    Stream,
-    /// `--acp`, for input and output: the Agent Client Protocol.
-    Acp,
-}
-
 /// Parses the command line. The error is the text for stderr.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, String> {
     let mut flags = Flags::default();
@@ -70,13 +57,11 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
                 .ok_or_else(|| format!("error: option '{name} <value>' argument missing"))
         };
         match name.as_str() {
-            "-p" | "--print" => flags.print = true,
             "--acp" => {
-                flags.output = Output::Acp;
+                flags.acp = true;
                 (flags.input_lines, flags.partial_messages, flags.prompts_host) = (true, true, true);
             }
             "-v" | "--version" => flags.version = true,
-            "--verbose" => flags.verbose = true,
             "--include-partial-messages" => flags.partial_messages = true,
             "--include-hook-events" => flags.hook_events = true,
             "--no-session-persistence" => flags.no_session = true,
@@ -97,13 +82,6 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--fork-session" => flags.fork_session = true,
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
             "--input-format" => flags.input_lines = value()? == "stream-json",
-            "--output-format" => {
-                flags.output = match value()?.as_str() {
-                    "stream-json" => Output::Stream,
-                    "json" => Output::Json,
-                    _ => Output::Text,
-                }
-            }
             "--mcp-config" => flags.mcp_configs.push(value()?),
             "--allowedTools" | "--allowed-tools" => {
                 let names = value()?;
@@ -122,18 +100,15 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--max-budget-usd" => flags.max_budget_usd = Some(number(&value()?, &name)?),
             // These have no effect here, but a supervisor may pass them.
             "--disallowedTools" | "--disallowed-tools" | "--add-dir" | "--fallback-model" | "--effort"
-            | "--setting-sources" => {
+            | "--output-format" | "--setting-sources" => {
                 value()?;
             }
-            "--strict-mcp-config" | "--replay-user-messages" => {}
+            "-p" | "--print" | "--verbose" | "--strict-mcp-config" | "--replay-user-messages" => {}
             _ if argument.starts_with('-') && argument.len() > 1 => {
                 return Err(format!("error: unknown option '{argument}'"));
             }
-            _ => flags.prompt = Some(argument),
+            _ => {}
         }
-    }
-    if flags.output == Output::Stream && !flags.verbose {
-        return Err("Error: When using --print, --output-format=stream-json requires --verbose".to_owned());
     }
     if flags.resume.is_some() && flags.session_id.is_some() && !flags.fork_session {
         return Err("Error: --session-id with --continue or --resume also needs --fork-session.".to_owned());
@@ -184,10 +159,7 @@ mod tests {
             "-p --input-format stream-json --output-format=stream-json --verbose --resume abc --max-turns 3",
         );
         let expected = Flags {
-            print: true,
             input_lines: true,
-            output: Output::Stream,
-            verbose: true,
             resume: Some("abc".to_owned()),
             max_turns: Some(3),
             ..Flags::default()
@@ -199,13 +171,8 @@ mod tests {
     fn parses_single_response_without_tools_or_session() {
         let arguments = ["-p", "--tools", "", "--no-session-persistence", "--safe-mode"];
         let flags = parse(arguments.into_iter().map(OsString::from));
-        let expected = Flags {
-            print: true,
-            tools: Some(Vec::new()),
-            no_session: true,
-            safe_mode: true,
-            ..Flags::default()
-        };
+        let expected =
+            Flags { tools: Some(Vec::new()), no_session: true, safe_mode: true, ..Flags::default() };
         assert_eq!(flags, Ok(expected));
         let tools = Some(vec!["Bash".to_owned(), "Read".to_owned()]);
         assert_eq!(check("-p --tools Bash,Read").map(|flags| flags.tools), Ok(tools));
@@ -216,7 +183,6 @@ mod tests {
         let flags =
             check("-p --mcp-config={} --allowedTools=Read,mcp__a__b --mcp-config b.json --allowedTools Bash");
         let expected = Flags {
-            print: true,
             mcp_configs: vec!["{}".to_owned(), "b.json".to_owned()],
             allowed_tools: ["Read", "mcp__a__b", "Bash"].map(str::to_owned).to_vec(),
             ..Flags::default()
@@ -231,8 +197,5 @@ mod tests {
         );
         assert_eq!(check("-p --nope"), Err("error: unknown option '--nope'".to_owned()));
         assert!(check("-p --session-id x").is_err_and(|error| error.contains("Invalid session ID")));
-        assert!(
-            check("-p --output-format stream-json").is_err_and(|error| error.contains("requires --verbose"))
-        );
     }
 }

@@ -43,32 +43,10 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -
     })
 }
 
+/// Returns the definitions of these tools, without the details that only a model reads.
 pub(super) fn tool_definitions(tools: &[&str]) -> Vec<Value> {
-    let tool = |name: &str, required: Value, properties: Value| {
-        let schema = json!({"type": "object", "required": required, "properties": properties});
-        json!({"name": name, "description": format!("The {name} tool."), "input_schema": schema})
+    let definition = |name: &&str| {
+        json!({"name": name, "description": format!("The {name} tool."), "input_schema": {"type": "object"}})
     };
-    let text = || json!({"type": "string"});
-    let all = [
-        tool(
-            "AskUserQuestion",
-            json!(["questions"]),
-            json!({"questions": {"type": "array"}, "answers": {"type": "object"}}),
-        ),
-        tool(
-            "Bash",
-            json!(["command"]),
-            json!({"command": text(), "description": text(),
-            "run_in_background": {"type": "boolean"}, "timeout": {"type": "number"}}),
-        ),
-        tool(
-            "Edit",
-            json!(["file_path", "old_string", "new_string"]),
-            json!({"file_path": text(),
-            "old_string": text(), "new_string": text(), "replace_all": {"type": "boolean"}}),
-        ),
-        tool("Read", json!(["file_path"]), json!({"file_path": text()})),
-        tool("Write", json!(["file_path", "content"]), json!({"file_path": text(), "content": text()})),
-    ];
-    all.into_iter().filter(|tool| tools.iter().any(|name| tool["name"] == *name)).collect()
+    tools.iter().map(definition).collect()
 }

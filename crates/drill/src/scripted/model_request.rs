@@ -272,9 +272,6 @@ impl Agent {
             system = format!("{system} {text}");
         }
         let mut tools = init::tool_definitions(&init::tools(&self.flags));
-        tools.extend(self.flags.json_schema.as_ref().map(|schema| {
-            json!({"name": init::STRUCTURED_OUTPUT, "description": "Returns the result.", "input_schema": schema})
-        }));
         tools.extend(self.servers.tool_definitions());
         let body = json!({"model": self.model, "max_tokens": 32_000, "stream": stream, "system": system,
             "tools": tools, "messages": merge_neighbors(&self.messages)});

@@ -9,7 +9,7 @@ use std::{env, fs::File, thread};
 use serde_json::{Value, json};
 
 use super::environment::Environment;
-use super::flags::{Flags, Output};
+use super::flags::Flags;
 use super::stdout::EventWriter;
 use super::{emit, init};
 use crate::rng::Rng;
@@ -95,7 +95,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| rng.uuid());
     let model = flags.model.as_deref().unwrap_or("claude-sonnet-4-5");
     let mode = flags.permission_mode.as_deref().unwrap_or("default");
-    let mut out = EventWriter::new(Output::Stream, session_id, rng);
+    let mut out = EventWriter::new(false, session_id, rng);
     out.system("init", init::event(environment, &init::tools(flags), model, mode));
     // The fields around the text are about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));

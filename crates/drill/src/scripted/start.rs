@@ -3,18 +3,17 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::agent::{Agent, QueuedPrompt, Stop};
+use super::agent::{Agent, Stop};
 use super::callbacks::Callbacks;
 use super::cost::CostMeter;
 use super::environment::Environment;
-use super::flags::{self, Flags, Output, is_uuid};
+use super::flags::{self, Flags, is_uuid};
 use super::history::{self, History};
 use super::hooks::Hooks;
 use super::inbox::Inbox;
@@ -61,7 +60,6 @@ fn run(mut agent: Agent) -> u8 {
     agent.write_cost_state();
     agent.emit_session_end();
     agent.end_background();
-    agent.out.close();
     code
 }
 
@@ -75,7 +73,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let requested_id =
         flags.session_id.clone().or_else(|| flags.resume.clone().filter(|_| !flags.fork_session));
     let id = requested_id.unwrap_or_else(|| rng.uuid());
-    let mut out = EventWriter::new(flags.output, id.clone(), rng);
+    let mut out = EventWriter::new(flags.acp, id.clone(), rng);
     if mode == "bypassPermissions" && !environment.sandbox && rustix::process::geteuid().is_root() {
         let error =
             "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons";
@@ -97,7 +95,8 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
     let configs: &[String] = if flags.safe_mode { &[] } else { &flags.mcp_configs };
     let servers = Servers::start(configs).map_err(|error| exit_with_error(&error))?;
     let inbox = Inbox::open().map_err(|error| exit_with_error(&format!("Error: {error}")))?;
-    let mut agent = Agent {
+    inbox.listen();
+    Ok(Agent {
         model: flags.model.clone().unwrap_or_else(|| MODEL.to_owned()),
         cost_meter: CostMeter::from_cost_state(history.cost_state.as_ref()),
         messages: history.messages,
@@ -120,23 +119,7 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         hooks,
         callbacks: Callbacks::default(),
         servers,
-    };
-    if agent.flags.input_lines {
-        agent.inbox.listen();
-    } else {
-        agent.input_ended = true;
-        let text = match agent.flags.prompt.take() {
-            Some(text) => text,
-            None => read_prompt(),
-        };
-        if text.trim().is_empty() {
-            return Err(exit_with_error(
-                "Error: Input must be provided either through stdin or as a prompt argument when using --print",
-            ));
-        }
-        agent.queue.push_back(QueuedPrompt { text, uuid: None, origin: None });
-    }
-    Ok(agent)
+    })
 }
 
 /// Returns the session to resume and its repaired history. A fork starts with a copy of the rows.
@@ -158,10 +141,8 @@ fn resume(
         } else {
             format!("--resume {from} is not a UUID and does not match any session title.")
         };
-        if flags.output == Output::Stream {
-            from.clone_into(&mut out.session_id);
-            out.result(result::failed_start(&error, None));
-        }
+        from.clone_into(&mut out.session_id);
+        out.result(result::failed_start(&error, None));
         return Err(exit_with_error(&error));
     };
     let mut session = if flags.fork_session {
@@ -185,13 +166,6 @@ fn fork(history: &History, id: &str, environment: &Environment) -> SessionFile {
         session.write(&row);
     }
     session
-}
-
-fn read_prompt() -> String {
-    let mut bytes = Vec::new();
-    // An unreadable prompt counts as empty, which is an error.
-    let _ = io::stdin().lock().read_to_end(&mut bytes);
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 fn exit_with_error(error: &str) -> ExitCode {

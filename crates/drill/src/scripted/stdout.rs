@@ -8,29 +8,26 @@ use std::io::{self, Write};
 use longhaul_core::Tokens;
 use serde_json::{Value, json};
 
-use super::flags::Output;
 use crate::clock;
 use crate::rng::Rng;
 use acp::AcpOutput;
 
 #[derive(Debug)]
 pub(super) struct EventWriter {
-    pub format: Output,
+    is_acp: bool,
     pub session_id: String,
     pub rng: Rng,
-    /// The last result, for the formats that print it alone.
-    last: Option<Value>,
     pub(super) acp: AcpOutput,
 }
 
 impl EventWriter {
-    pub(super) fn new(format: Output, session_id: String, rng: Rng) -> Self {
-        Self { format, session_id, rng, last: None, acp: AcpOutput::new() }
+    pub(super) fn new(is_acp: bool, session_id: String, rng: Rng) -> Self {
+        Self { is_acp, session_id, rng, acp: AcpOutput::new() }
     }
 
     /// Writes an event with these fields. Only messages have a timestamp (2.1.330).
     pub(super) fn event(&mut self, kind: &str, mut fields: Value) {
-        if self.format == Output::Acp {
+        if self.is_acp {
             self.acp.event(&self.session_id, kind, &fields);
         }
         if matches!(kind, "assistant" | "user") {
@@ -45,7 +42,7 @@ impl EventWriter {
 
     /// Writes an object that starts with `head` and ends with the session and a unique id.
     fn identified(&mut self, head: &str, fields: &Value) {
-        if self.format == Output::Stream {
+        if !self.is_acp {
             let identity = self.identity();
             write(&format!("{{{head}{}{}}}", fields_of(fields), fields_of(&identity)));
         }
@@ -53,14 +50,14 @@ impl EventWriter {
 
     /// Reports the usage of message `id`. Claude Code's protocol reports it in other events.
     pub(super) fn usage(&self, id: &str, tokens: &Tokens) {
-        if self.format == Output::Acp {
+        if self.is_acp {
             self.acp.usage(&self.session_id, id, tokens);
         }
     }
 
     /// Reports the size of the context in tokens and the cost of the session so far, in dollars.
     pub(super) fn cost(&self, context: u64, cost: f64) {
-        if self.format == Output::Acp {
+        if self.is_acp {
             self.acp.cost(&self.session_id, context, cost);
         }
     }
@@ -71,7 +68,7 @@ impl EventWriter {
     }
 
     pub(super) fn request(&mut self, id: &str, request: &Value) {
-        if self.format == Output::Acp {
+        if self.is_acp {
             self.acp.ask(&self.session_id, id, request);
         }
         self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
@@ -83,14 +80,14 @@ impl EventWriter {
     }
 
     fn stream(&self, object: &Value) {
-        if self.format == Output::Stream {
+        if !self.is_acp {
             write(&object.to_string());
         }
     }
 
     /// Writes the result of an exchange. As with the real agent, `type` is not its first key.
     pub(super) fn result(&mut self, mut fields: Value) {
-        if self.format == Output::Acp {
+        if self.is_acp {
             self.acp.result(&self.session_id, &fields);
         }
         let identity = self.identity();
@@ -98,17 +95,6 @@ impl EventWriter {
         fields["session_id"] = identity["session_id"].clone();
         fields["type"] = json!("result");
         self.stream(&fields);
-        self.last = Some(fields);
-    }
-
-    /// Prints the final output of the other formats.
-    pub(super) fn close(&self) {
-        let Some(result) = &self.last else { return };
-        match self.format {
-            Output::Stream | Output::Acp => {}
-            Output::Json => write(&result.to_string()),
-            Output::Text => write(result["result"].as_str().unwrap_or("Execution error")),
-        }
     }
 
     fn identity(&mut self) -> Value {

@@ -57,14 +57,10 @@ fn answers_control_requests() -> TestResult {
     let drill = Drill::find("rate-limit-3")?;
     let mut agent = drill.start(&["--permission-mode", "plan"], &[])?;
     agent.control("i1", json!({"subtype": "initialize"}))?;
-    agent.control("m1", json!({"subtype": "set_model", "model": "claude-haiku-4-5"}))?;
-    agent.control("p1", json!({"subtype": "set_permission_mode", "mode": "acceptEdits"}))?;
     agent.control("x1", json!({"subtype": "no_such_thing"}))?;
     agent.control("int", json!({"subtype": "interrupt"}))?;
     agent.send_prompt("go")?;
-    let result = agent.result()?;
-    assert_eq!(result["modelUsage"]["claude-haiku-4-5"]["provider"], "firstParty");
-    agent.control("u1", json!({"subtype": "get_usage"}))?;
+    agent.result()?;
     agent.control("e1", json!({"subtype": "end_session"}))?;
     let ended = drill.end(agent)?;
     assert_eq!(ended.status.code(), Some(0));
@@ -78,13 +74,7 @@ fn answers_control_requests() -> TestResult {
     };
     assert_eq!(answer("i1").unwrap_or_default()["response"]["current_permission_mode"], "plan");
     assert_eq!(answer("x1").unwrap_or_default()["error_code"], "unsupported_request");
-    assert_eq!(
-        answer("u1").unwrap_or_default()["response"]["session"]["total_cost_usd"],
-        result["total_cost_usd"]
-    );
     assert!(answer("e1").is_some() && answer("int").is_some());
-    let init = ended.events.iter().find(|event| event["subtype"] == "init").cloned().unwrap_or_default();
-    assert_eq!(init["permissionMode"], "acceptEdits");
     Ok(())
 }
 
