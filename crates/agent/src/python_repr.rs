@@ -1,9 +1,8 @@
-//! Parses the output of Python's `repr`: strings with any quotes and escapes, numbers, lists, tuples,
-//! dictionaries, and objects as `Name(field='…')`. Never evaluates or guesses anything.
+//! Parses the output of Python's `repr`: strings, numbers, lists, tuples, dictionaries, and objects as
+//! `Name(field='…')`. Never evaluates or guesses anything.
 
-mod string;
-
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
+use std::str::Chars;
 
 // Deeper than the input of any agent's tool. Deeper nesting could overflow the stack.
 const DEPTH_MAX: usize = 100;
@@ -38,99 +37,84 @@ impl<'a> Reader<'a> {
             return None;
         }
         match self.rest.chars().next()? {
-            '[' => self.items('[', ']', depth).map(Value::Array),
-            '(' => self.bracketed(depth),
-            '{' => self.pairs(depth).map(Value::Object),
-            '\'' | '"' => self.string("").map(Value::String),
-            '-' | '+' | '.' | '0'..='9' => self.number(),
-            c if is_name_char(c) => self.named_value(depth),
-            _ => None,
+            '[' => self.parts(']', |reader, _| reader.value(depth + 1)),
+            '(' => self.parts(')', |reader, _| reader.value(depth + 1)),
+            '{' => self.parts('}', |reader, _| reader.pair(depth + 1)),
+            quote @ ('\'' | '"') => self.string(quote).map(Value::String),
+            '-' | '0'..='9' => {
+                let is_number_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.');
+                serde_json::from_str(self.word(is_number_char)).ok()
+            }
+            _ => self.named_value(depth),
         }
     }
 
-    /// Reads a tuple, or a value in parentheses.
-    fn bracketed(&mut self, depth: usize) -> Option<Value> {
-        let start = self.rest;
-        let mut items = self.items('(', ')', depth)?;
-        let inner = start[..start.len() - self.rest.len() - 1].trim_end();
-        Some(if items.len() == 1 && !inner.ends_with(',') { items.remove(0) } else { Value::Array(items) })
-    }
-
-    fn items(&mut self, open: char, close: char, depth: usize) -> Option<Vec<Value>> {
-        let mut items = Vec::new();
-        self.expect_char(open)?;
+    /// Reads parts up to the closing character, after the opening one.
+    fn parts<T>(
+        &mut self,
+        close: char,
+        part: impl Fn(&mut Self, usize) -> Option<T>,
+    ) -> Option<Value>
+    where
+        Value: FromIterator<T>,
+    {
+        let mut parts = Vec::new();
+        self.rest = self.rest.get(1..)?;
         while !self.consume(close) {
-            items.push(self.value(depth + 1)?);
-            self.expect_comma_or(close)?;
+            parts.push(part(self, parts.len())?);
+            if !self.consume(',') && !self.rest.starts_with(close) {
+                return None;
+            }
         }
-        Some(items)
+        Some(parts.into_iter().collect())
     }
 
-    fn pairs(&mut self, depth: usize) -> Option<Map<String, Value>> {
-        let mut pairs = Map::new();
-        self.expect_char('{')?;
-        while !self.consume('}') {
-            let key = self.value(depth + 1)?;
-            self.expect_char(':')?;
-            let key = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
-            pairs.insert(key, self.value(depth + 1)?);
-            self.expect_comma_or('}')?;
+    fn pair(&mut self, depth: usize) -> Option<(String, Value)> {
+        let key = self.value(depth)?;
+        let key = key.as_str().map_or_else(|| key.to_string(), str::to_owned);
+        if self.consume(':') { Some((key, self.value(depth)?)) } else { None }
+    }
+
+    fn field(&mut self, index: usize, depth: usize) -> Option<(String, Value)> {
+        let start = self.rest;
+        let mut name = self.word(is_name_char).to_owned();
+        if name.is_empty() || !self.consume('=') {
+            (self.rest, name) = (start, index.to_string());
         }
-        Some(pairs)
+        Some((name, self.value(depth)?))
     }
 
-    fn number(&mut self) -> Option<Value> {
-        let is_number_char = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '+' | '.' | '_');
-        let digits = self.word(is_number_char).replace('_', "");
-        let float: f64 = digits.parse().ok()?;
-        let whole =
-            digits.parse::<i64>().map(Number::from).or_else(|_| digits.parse::<u64>().map(Number::from));
-        // Numbers that JSON cannot represent stay text.
-        let number = whole.ok().or_else(|| Number::from_f64(float));
-        Some(number.map_or_else(|| Value::String(digits), Value::Number))
-    }
-
-    /// Reads an item that starts with a name: a keyword, a string with a prefix, or an object.
+    /// Reads a keyword or an object.
     fn named_value(&mut self, depth: usize) -> Option<Value> {
         let name = self.word(|c| is_name_char(c) || c == '.');
-        if self.rest.starts_with(['\'', '"']) {
-            return self.string(name).map(Value::String);
-        }
-        self.rest = self.rest.trim_start();
-        if self.rest.starts_with('(') {
-            self.class = (depth == 0).then(|| name.to_owned()).or(self.class.take());
-            return self.fields(depth).map(Value::Object);
-        }
         match name {
+            _ if self.rest.starts_with('(') && !name.is_empty() => {
+                self.class = (depth == 0).then(|| name.to_owned()).or(self.class.take());
+                self.parts(')', |reader, index| reader.field(index, depth + 1))
+            }
             "None" => Some(Value::Null),
             "True" => Some(Value::Bool(true)),
             "False" => Some(Value::Bool(false)),
+            // Numbers that JSON cannot represent stay text.
             "inf" | "nan" => Some(Value::String(name.to_owned())),
             _ => None,
         }
     }
 
-    fn fields(&mut self, depth: usize) -> Option<Map<String, Value>> {
-        let mut fields = Map::new();
-        let mut count = 0_usize;
-        self.expect_char('(')?;
-        while !self.consume(')') {
-            let start = self.rest;
-            let mut name = self.word(is_name_char).to_owned();
-            if name.is_empty() || !self.consume('=') {
-                (self.rest, name) = (start, count.to_string());
+    fn string(&mut self, quote: char) -> Option<String> {
+        let mut string = String::new();
+        let mut chars = self.rest.get(1..)?.chars();
+        loop {
+            match chars.next()? {
+                '\n' => return None,
+                '\\' => string.push(escape(&mut chars)?),
+                c if c == quote => {
+                    self.rest = chars.as_str();
+                    return Some(string);
+                }
+                c => string.push(c),
             }
-            fields.insert(name, self.value(depth + 1)?);
-            self.expect_comma_or(')')?;
-            count += 1;
         }
-        Some(fields)
-    }
-
-    fn string(&mut self, prefix: &str) -> Option<String> {
-        let (string, rest) = string::parse(self.rest, prefix)?;
-        self.rest = rest;
-        Some(string)
     }
 
     fn consume(&mut self, c: char) -> bool {
@@ -138,15 +122,6 @@ impl<'a> Reader<'a> {
         let rest = self.rest.strip_prefix(c);
         self.rest = rest.unwrap_or(self.rest);
         rest.is_some()
-    }
-
-    fn expect_char(&mut self, c: char) -> Option<()> {
-        self.consume(c).then_some(())
-    }
-
-    /// Consumes a comma, or checks that the closing character is next.
-    fn expect_comma_or(&mut self, close: char) -> Option<()> {
-        (self.consume(',') || self.rest.starts_with(close)).then_some(())
     }
 
     fn word(&mut self, is_word_char: impl Fn(char) -> bool) -> &'a str {
@@ -159,6 +134,24 @@ impl<'a> Reader<'a> {
 
 fn is_name_char(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
+}
+
+/// Reads an escape after its backslash.
+fn escape(chars: &mut Chars<'_>) -> Option<char> {
+    let digits = match chars.next()? {
+        c @ ('\\' | '\'' | '"') => return Some(c),
+        'n' => return Some('\n'),
+        'r' => return Some('\r'),
+        't' => return Some('\t'),
+        'x' => 2,
+        'u' => 4,
+        'U' => 8,
+        _ => return None,
+    };
+    let (number, rest) = chars.as_str().split_at_checked(digits)?;
+    *chars = rest.chars();
+    // Half of a surrogate pair is not a character.
+    Some(char::from_u32(u32::from_str_radix(number, 16).ok()?).unwrap_or(char::REPLACEMENT_CHARACTER))
 }
 
 #[cfg(test)]
