@@ -2,7 +2,7 @@
 //! and fault. If the stream lies in a run directory, `stderr.log` and `exit.json` next to it are read too.
 
 use clap::Args;
-use longhaul_agent::{Dialect, dialect_for, stream_report};
+use longhaul_agent::{Dialect, Tables, dialect_for, stream_report};
 use longhaul_core::Exit;
 use serde_json::Value;
 use std::path::Path;
@@ -22,7 +22,8 @@ pub struct DecodeOptions {
 
 pub fn decode(options: &DecodeOptions) -> io::Result<()> {
     let agent = &options.agent;
-    let dialect = dialect_for(agent).ok_or_else(|| io::Error::other(format!("no dialect `{agent}`")))?;
+    let dialect = dialect_for(agent, Tables::default())
+        .ok_or_else(|| io::Error::other(format!("no dialect `{agent}`")))?;
     let exit = options.exit.map(|code| if code < 0 { Exit::Signal(-code) } else { Exit::Code(code) });
     for file in &options.files {
         println!("{}", line(dialect.as_ref(), file, exit)?);

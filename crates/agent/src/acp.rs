@@ -12,19 +12,17 @@ mod handshake;
 mod permissions;
 mod rpc;
 mod tool_calls;
-mod transcript_decoder;
+mod transcript;
 mod usage_meter;
 
-use crate::prompts::{background_note, prompt, prompt_text};
+use crate::prompts::prompt;
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
+    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
-use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
+use longhaul_core::AttemptPlan;
 use std::borrow::Cow;
-use std::sync::Arc;
 
 /// Ends of the names of variables with credentials and addresses of APIs.
 const NEEDED_SUFFIXES: [&str; 6] =
@@ -43,32 +41,8 @@ static ENVIRONMENT: AgentEnvironment = AgentEnvironment {
 };
 
 /// The dialect of the Agent Client Protocol.
-#[derive(Clone, Debug)]
-pub struct Acp {
-    prices: Prices,
-    effects: Arc<EffectRules>,
-}
-
-impl Acp {
-    /// Creates the dialect with the bundled tables.
-    pub fn new() -> Acp {
-        Acp { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
-    }
-
-    /// Creates the dialect with the user's own tables.
-    ///
-    /// # Errors
-    /// Returns an error if a table cannot be parsed.
-    pub fn with_tables(tables: UserTables) -> Result<Acp, UserTablesError> {
-        Ok(Acp { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
-    }
-}
-
-impl Default for Acp {
-    fn default() -> Acp {
-        Acp::new()
-    }
-}
+#[derive(Clone, Debug, Default)]
+pub struct Acp(pub(crate) Tables);
 
 impl Dialect for Acp {
     fn name(&self) -> &'static str {
@@ -127,18 +101,7 @@ impl Dialect for Acp {
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
-        let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
-        Box::new(decoder::AcpDecoder::new(prices, effects, guards.clone(), done_signals.clone()))
-    }
-
-    fn prompt_text(
-        &self,
-        context: &AgentContext,
-        kind: PromptKind,
-        remaining: Remaining,
-        running: &[BackgroundTask],
-    ) -> String {
-        prompt_text(context, kind, remaining) + &background_note(kind, running)
+        Box::new(decoder::AcpDecoder::new(&self.0, guards.clone(), done_signals.clone()))
     }
 
     fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {

@@ -30,14 +30,11 @@ mod usage_meter;
 mod vendor_terms;
 mod wire;
 
-use crate::prompts::{background_note, prompt_text};
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals,
-    EffectRules, Guards, Invocation, Prices, PriorAttempts, ReviewRequest, SessionLayout, UserTables,
-    UserTablesError,
+    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
+    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
-use longhaul_core::{AttemptPlan, BackgroundTask, PromptKind, Remaining};
-use std::sync::Arc;
+use longhaul_core::AttemptPlan;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 
@@ -45,33 +42,8 @@ pub use control::{end_session, initialize, interrupt, user_line};
 const SYNTHETIC: &str = "<synthetic>";
 
 /// The dialect of Claude Code.
-#[derive(Clone, Debug)]
-pub struct Claude {
-    prices: Prices,
-    effects: Arc<EffectRules>,
-}
-
-impl Claude {
-    /// Creates the dialect with the bundled tables.
-    pub fn new() -> Claude {
-        Claude { prices: Prices::bundled().clone(), effects: Arc::new(EffectRules::bundled().clone()) }
-    }
-
-    /// Creates the dialect with the user's own tables: prices for usage whose cost the agent did not report,
-    /// and rules for calls that must not be repeated.
-    ///
-    /// # Errors
-    /// Returns an error if a table cannot be parsed.
-    pub fn with_tables(tables: UserTables) -> Result<Claude, UserTablesError> {
-        Ok(Claude { prices: tables.prices()?, effects: Arc::new(tables.effects()?) })
-    }
-}
-
-impl Default for Claude {
-    fn default() -> Claude {
-        Claude::new()
-    }
-}
+#[derive(Clone, Debug, Default)]
+pub struct Claude(pub(crate) Tables);
 
 impl Dialect for Claude {
     fn name(&self) -> &'static str {
@@ -122,18 +94,7 @@ impl Dialect for Claude {
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
-        let (prices, effects) = (self.prices.clone(), Arc::clone(&self.effects));
-        Box::new(decoder::ClaudeDecoder::new(prices, effects, guards.clone(), done_signals.clone()))
-    }
-
-    fn prompt_text(
-        &self,
-        context: &AgentContext,
-        kind: PromptKind,
-        remaining: Remaining,
-        running: &[BackgroundTask],
-    ) -> String {
-        prompt_text(context, kind, remaining) + &background_note(kind, running)
+        Box::new(decoder::ClaudeDecoder::new(&self.0, guards.clone(), done_signals.clone()))
     }
 
     fn encode_prompt(&self, _snapshot: &AttemptSnapshot, text: &str) -> Vec<u8> {

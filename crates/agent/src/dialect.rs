@@ -5,10 +5,10 @@ use crate::claude::Claude;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
     AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout,
-    SideEffects, UserTables, UserTablesError, WrittenSummary, check_hosts,
+    SideEffects, Tables, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
-    AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, PromptKind, Remaining, RunId, RunSpec, Usage,
+    AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, Remaining, RunId, RunSpec, Usage,
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -68,15 +68,6 @@ pub trait Dialect: Send + Sync {
 
     /// Creates a decoder for the stream of one attempt with these guards and done signals.
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder>;
-
-    /// Returns the prompt for an open session, given the remaining limits and the running background tasks.
-    fn prompt_text(
-        &self,
-        context: &AgentContext,
-        kind: PromptKind,
-        remaining: Remaining,
-        running: &[BackgroundTask],
-    ) -> String;
 
     /// Returns the bytes that send this prompt to an agent in this state.
     fn encode_prompt(&self, snapshot: &AttemptSnapshot, text: &str) -> Vec<u8>;
@@ -304,29 +295,14 @@ pub struct Invocation {
 
 /// Returns the dialect of the default agent, Claude Code, with the bundled tables.
 pub fn default_dialect() -> Box<dyn Dialect> {
-    Box::new(Claude::new())
+    Box::new(Claude::default())
 }
 
-/// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown.
-pub fn dialect_for(name: &str) -> Option<Box<dyn Dialect>> {
+/// Returns the dialect of this agent with these tables, or `None` if the name is unknown.
+pub fn dialect_for(name: &str, tables: Tables) -> Option<Box<dyn Dialect>> {
     match name {
-        "acp" => Some(Box::new(Acp::new())),
-        "claude" => Some(default_dialect()),
+        "acp" => Some(Box::new(Acp(tables))),
+        "claude" => Some(Box::new(Claude(tables))),
         _ => None,
-    }
-}
-
-/// Returns the dialect of this agent with the user's own tables, or `None` if the name is unknown.
-///
-/// # Errors
-/// Returns an error if a table cannot be parsed.
-pub fn dialect_with_tables(
-    name: &str,
-    tables: UserTables,
-) -> Result<Option<Box<dyn Dialect>>, UserTablesError> {
-    match name {
-        "acp" => Ok(Some(Box::new(Acp::with_tables(tables)?))),
-        "claude" => Ok(Some(Box::new(Claude::with_tables(tables)?))),
-        _ => Ok(None),
     }
 }

@@ -42,7 +42,7 @@ pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
-    RecordedAttempt, SessionStart, default_dialect, dialect_for, dialect_with_tables, task_with_follow_ups,
+    RecordedAttempt, SessionStart, default_dialect, dialect_for, task_with_follow_ups,
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
@@ -57,6 +57,7 @@ pub use longhaul_core::did_you_mean;
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
+pub use prompts::session_prompt;
 pub use review::{
     REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
 };
@@ -66,4 +67,4 @@ pub use snapshot::{AttemptSnapshot, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
 pub use tool_input::ToolArgument;
-pub use user_tables::{UserTables, UserTablesError};
+pub use user_tables::{Tables, UserTables, UserTablesError};

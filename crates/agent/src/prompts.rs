@@ -71,7 +71,7 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
 }
 
 /// Returns the prompt for an agent whose session contains the work, or which has not started.
-pub fn prompt_text(context: &AgentContext, kind: PromptKind, remaining: Remaining) -> String {
+fn prompt_text(context: &AgentContext, kind: PromptKind, remaining: Remaining) -> String {
     match kind {
         PromptKind::Task | PromptKind::TaskAfterLoss(_) => context.task().into_owned(),
         PromptKind::FollowUp => {
@@ -93,8 +93,18 @@ pub fn prompt_text(context: &AgentContext, kind: PromptKind, remaining: Remainin
     }
 }
 
+/// Returns the prompt for an open session, given the remaining limits and the running background tasks.
+pub fn session_prompt(
+    context: &AgentContext,
+    kind: PromptKind,
+    remaining: Remaining,
+    running: &[BackgroundTask],
+) -> String {
+    prompt_text(context, kind, remaining) + &background_note(kind, running)
+}
+
 /// Returns the addition to a prompt in an open session while background tasks run.
-pub fn background_note(kind: PromptKind, tasks: &[BackgroundTask]) -> String {
+fn background_note(kind: PromptKind, tasks: &[BackgroundTask]) -> String {
     let advice = match kind {
         PromptKind::WrapUp(_) => "It is stopped when the run ends: save what you need of it.",
         PromptKind::KeepGoing(_) => {

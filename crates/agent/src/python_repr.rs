@@ -50,11 +50,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads parts up to the closing character, after the opening one.
-    fn parts<T>(
-        &mut self,
-        close: char,
-        part: impl Fn(&mut Self, usize) -> Option<T>,
-    ) -> Option<Value>
+    fn parts<T>(&mut self, close: char, part: impl Fn(&mut Self, usize) -> Option<T>) -> Option<Value>
     where
         Value: FromIterator<T>,
     {

@@ -5,6 +5,7 @@
 //! transcripts. Fields are only ever added.
 
 use crate::tool_input::{ToolArgument, ToolInput};
+use longhaul_core::Tokens;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -120,6 +121,17 @@ pub struct MessageUsage {
     pub cache_read_input_tokens: u64,
     /// Input tokens written to the prompt cache.
     pub cache_creation_input_tokens: u64,
+}
+
+impl From<Tokens> for MessageUsage {
+    fn from(tokens: Tokens) -> MessageUsage {
+        MessageUsage {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cache_read_input_tokens: tokens.cache_read,
+            cache_creation_input_tokens: tokens.cache_write,
+        }
+    }
 }
 
 /// The type of a message, as research harnesses name it.

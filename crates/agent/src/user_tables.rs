@@ -1,6 +1,7 @@
 //! The user's own tables, which extend the bundled ones.
 
 use crate::{EffectRules, Prices, TableError};
+use std::sync::Arc;
 
 /// Tables as the user wrote them, in the format of the bundled ones. Without a user table, the bundled one
 /// alone applies.
@@ -23,16 +24,31 @@ pub enum UserTablesError {
     Effects(TableError),
 }
 
-impl UserTables {
-    pub(crate) fn prices(&self) -> Result<Prices, UserTablesError> {
-        let bundled = Prices::bundled().clone();
-        let Some(text) = &self.prices else { return Ok(bundled) };
-        Ok(Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(bundled))
-    }
+/// The tables that a dialect uses. The default are the bundled ones.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    pub(crate) prices: Prices,
+    pub(crate) effects: Arc<EffectRules>,
+}
 
-    pub(crate) fn effects(&self) -> Result<EffectRules, UserTablesError> {
-        let bundled = EffectRules::bundled().clone();
-        let Some(text) = &self.effects else { return Ok(bundled) };
-        Ok(EffectRules::parse(text).map_err(UserTablesError::Effects)?.merged_with(bundled))
+impl Default for Tables {
+    fn default() -> Tables {
+        Tables { prices: Prices::bundled().clone(), effects: EffectRules::bundled().clone().into() }
+    }
+}
+
+impl TryFrom<UserTables> for Tables {
+    type Error = UserTablesError;
+
+    fn try_from(tables: UserTables) -> Result<Tables, UserTablesError> {
+        let mut all = Tables::default();
+        if let Some(text) = &tables.prices {
+            all.prices = Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(all.prices);
+        }
+        if let Some(text) = &tables.effects {
+            let effects = EffectRules::parse(text).map_err(UserTablesError::Effects)?;
+            all.effects = effects.merged_with(EffectRules::bundled().clone()).into();
+        }
+        Ok(all)
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, OrFailure};
-use longhaul_agent::{UserTables, UserTablesError, dialect_with_tables};
+use longhaul_agent::{Tables, UserTables, UserTablesError};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::Path;
@@ -21,7 +21,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
         effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
     };
-    dialect_with_tables(args.agent_kind.as_str(), tables.clone()).map_err(|error| {
+    Tables::try_from(tables.clone()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),

@@ -9,7 +9,7 @@ use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
 use crate::{Environment, RunError, SuperviseError, World};
 use jiff::Zoned;
-use longhaul_agent::{AgentContext, Dialect, UserTables, dialect_with_tables};
+use longhaul_agent::{AgentContext, Dialect, UserTables, dialect_for};
 use longhaul_core::{
     CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, RunSpec, SessionPlan, draw_uuid,
 };
@@ -22,8 +22,8 @@ use tokio::sync::mpsc;
 
 pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseError> {
     let tables = UserTables { prices: spec.prices.clone(), effects: spec.effects.clone() };
-    let dialect = dialect_with_tables(&spec.agent.name, tables)?;
-    dialect.ok_or_else(|| SuperviseError::UnknownAgent(spec.agent.name.clone()))
+    dialect_for(&spec.agent.name, tables.try_into()?)
+        .ok_or_else(|| SuperviseError::UnknownAgent(spec.agent.name.clone()))
 }
 
 /// Runs the request to its outcome. Cancels arrive through `cancels`. `observer` receives each step.

@@ -1,6 +1,7 @@
 //! Reads the text in the content of messages and tool calls.
 
-use agent_client_protocol_schema::{ContentBlock, ContentChunk, ToolCallContent};
+use agent_client_protocol_schema::{ContentBlock, ContentChunk, ToolCallContent, Usage as StatedUsage};
+use serde::Deserialize;
 
 /// Returns the text of a chunk. Other content has none.
 pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
@@ -8,6 +9,11 @@ pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
         ContentBlock::Text(text) => &text.text,
         _ => "",
     }
+}
+
+/// Returns the usage of the message that ends with this chunk, if the agent states it.
+pub(super) fn stated_usage(chunk: &ContentChunk) -> Option<StatedUsage> {
+    StatedUsage::deserialize(chunk.meta.as_ref()?.get("usage")?).ok()
 }
 
 /// Returns the id of a chunk's message, if the agent states ids.

@@ -11,14 +11,14 @@ use super::handshake::{Handshake, Stage};
 use super::permissions::Permissions;
 use super::rpc::{self, Incoming};
 use super::tool_calls::AcpCalls;
-use super::transcript_decoder::AcpTranscriptDecoder;
+use super::transcript::AcpTranscript;
 use super::usage_meter::AcpUsageMeter;
 use crate::done_claim::DoneClaim;
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentRequest, AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, SessionStart,
-    SideEffects,
+    AgentRequest, AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, SessionStart, SideEffects,
+    Tables,
 };
 use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, SessionNotification, SessionUpdate};
 use longhaul_core::{AgentResult, Evidence, Exit, Notice, SessionId, StartupError, Usage};
@@ -27,7 +27,7 @@ use std::mem;
 use std::sync::Arc;
 
 /// The decoder of the protocol.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AcpDecoder {
     lines: LineSplitter,
     snapshot: AttemptSnapshot,
@@ -48,8 +48,7 @@ pub(super) struct AcpDecoder {
     startup: Option<StartupError>,
     progressed: bool,
     /// Collects the messages, if a reader wants them.
-    transcript: Option<AcpTranscriptDecoder>,
-    messages: Vec<TranscriptMessage>,
+    transcript: Option<AcpTranscript>,
 }
 
 impl Decoder for AcpDecoder {
@@ -59,9 +58,6 @@ impl Decoder for AcpDecoder {
     }
 
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
-        if let Some(transcript) = &mut self.transcript {
-            transcript.feed(bytes, &mut self.messages);
-        }
         let mut lines = mem::take(&mut self.lines);
         lines.feed(bytes, |line| self.line(line, out));
         self.lines = lines;
@@ -69,11 +65,11 @@ impl Decoder for AcpDecoder {
     }
 
     fn collect_messages(&mut self, attempt: u32) {
-        self.transcript = Some(AcpTranscriptDecoder::new(self.usage_meter.prices().clone(), attempt));
+        self.transcript = Some(AcpTranscript::new(self.usage_meter.prices().clone(), attempt));
     }
 
     fn take_messages(&mut self) -> Vec<TranscriptMessage> {
-        mem::take(&mut self.messages)
+        self.transcript.as_mut().map(AcpTranscript::take).unwrap_or_default()
     }
 
     fn take_replies(&mut self) -> Vec<Vec<u8>> {
@@ -101,9 +97,7 @@ impl Decoder for AcpDecoder {
     fn evidence(&mut self, exit: Exit, _stderr_tail: &str) -> Evidence {
         let mut ignored_notices = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut ignored_notices));
-        if let Some(transcript) = &mut self.transcript {
-            transcript.finish(&mut self.messages);
-        }
+        self.transcript.iter_mut().for_each(AcpTranscript::flush);
         for (id, call) in &mut self.calls.open {
             call.start(id, &mut self.side_effects, &self.effects);
         }
@@ -134,30 +128,13 @@ impl Decoder for AcpDecoder {
 }
 
 impl AcpDecoder {
-    pub(super) fn new(
-        prices: Prices,
-        effects: Arc<EffectRules>,
-        guards: Guards,
-        done_signals: DoneSignals,
-    ) -> AcpDecoder {
+    pub(super) fn new(tables: &Tables, guards: Guards, done_signals: DoneSignals) -> AcpDecoder {
         AcpDecoder {
-            lines: LineSplitter::default(),
-            snapshot: AttemptSnapshot::default(),
-            handshake: Handshake::default(),
             permissions: Permissions::new(guards),
-            calls: AcpCalls::default(),
-            effects,
-            side_effects: SideEffects::default(),
-            usage_meter: AcpUsageMeter::new(prices),
+            effects: Arc::clone(&tables.effects),
+            usage_meter: AcpUsageMeter::new(tables.prices.clone()),
             claim: DoneClaim::new(done_signals),
-            marked: None,
-            result: None,
-            session_open: false,
-            exchange_open: false,
-            startup: None,
-            progressed: false,
-            transcript: None,
-            messages: Vec::new(),
+            ..AcpDecoder::default()
         }
     }
 
@@ -184,6 +161,9 @@ impl AcpDecoder {
             Incoming::Update { update: Some(update), raw } if self.is_ours(&update, out) => {
                 self.snapshot.events.count("update");
                 self.marked = self.find_failure(&json!({ "update": raw })).or(self.marked);
+                if let Some(transcript) = &mut self.transcript {
+                    transcript.on_update(&update.update, &self.snapshot);
+                }
                 self.update(update.update, out);
             }
             Incoming::Update { update: Some(update), .. } => {

@@ -13,7 +13,7 @@ use std::mem;
 const BYTES_PER_TOKEN: u64 = 4;
 
 /// The usage of one process.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct AcpUsageMeter {
     prices: Prices,
     /// Usage of the ended turns.
@@ -72,15 +72,7 @@ impl UnstatedMessages {
 
 impl AcpUsageMeter {
     pub(super) fn new(prices: Prices) -> AcpUsageMeter {
-        AcpUsageMeter {
-            prices,
-            committed: Usage::default(),
-            turn: TurnUsage::default(),
-            cost_before: None,
-            cost: None,
-            context: Tokens::default(),
-            has_update: false,
-        }
+        AcpUsageMeter { prices, ..AcpUsageMeter::default() }
     }
 
     pub(super) fn prices(&self) -> &Prices {

@@ -10,7 +10,7 @@ use super::{SYNTHETIC, vendor_terms};
 use crate::Prices;
 use crate::prices::{BilledTokens, usd_from_nano};
 use crate::snapshot::truncate_to_bytes;
-use crate::transcript_message::{EventKind, MessageOrigin, MessageUsage, ResultDetails, TranscriptMessage};
+use crate::transcript_message::{EventKind, MessageOrigin, ResultDetails, TranscriptMessage};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::mem;
@@ -208,13 +208,7 @@ impl ConversationReducer {
         if let Some((billed, stop_reason)) = open.usage
             && let Some(last) = self.queue.iter_mut().rev().find(is_part)
         {
-            let tokens = billed.tokens;
-            last.usage = Some(MessageUsage {
-                input_tokens: tokens.input,
-                output_tokens: tokens.output,
-                cache_read_input_tokens: tokens.cache_read,
-                cache_creation_input_tokens: tokens.cache_write,
-            });
+            last.usage = Some(billed.tokens.into());
             let price = self.prices.price(&open.model, billed);
             last.estimated_cost_usd = price.map(|nano| usd_from_nano(nano).as_dollars());
             last.stop_reason = Some(stop_reason);

@@ -19,7 +19,7 @@ use crate::activity;
 use crate::done_claim::{DoneClaim, FINISH};
 use crate::line_splitter::{Line, LineSplitter};
 use crate::transcript_message::TranscriptMessage;
-use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, Prices, ReviewAnswer, SideEffects};
+use crate::{AttemptSnapshot, Decoder, DoneSignals, EffectRules, Guards, ReviewAnswer, SideEffects, Tables};
 use longhaul_core::{
     AgentResult, Evidence, Exit, Moment, Notice, RateLimit, RateLimitStatus, SessionId, Span, StartupError,
     Usage,
@@ -120,15 +120,10 @@ impl Decoder for ClaudeDecoder {
 }
 
 impl ClaudeDecoder {
-    pub(super) fn new(
-        prices: Prices,
-        effects: Arc<EffectRules>,
-        guards: Guards,
-        done_signals: DoneSignals,
-    ) -> ClaudeDecoder {
+    pub(super) fn new(tables: &Tables, guards: Guards, done_signals: DoneSignals) -> ClaudeDecoder {
         ClaudeDecoder {
-            usage_meter: UsageMeter::new(prices),
-            effects,
+            usage_meter: UsageMeter::new(tables.prices.clone()),
+            effects: Arc::clone(&tables.effects),
             guard_hooks: GuardHooks::new(guards, done_signals.tool),
             claim: DoneClaim::new(done_signals),
             ..ClaudeDecoder::default()

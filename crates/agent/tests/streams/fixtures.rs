@@ -1,6 +1,6 @@
 //! The recorded streams and their expected faults. Recorded with Claude Code 2.1.330 against a loopback API.
 
-use longhaul_agent::{Decoder, DoneSignals, Guards, SideEffects, dialect_for, stream_report};
+use longhaul_agent::{Decoder, DoneSignals, Guards, SideEffects, default_dialect, stream_report};
 use longhaul_core::{Evidence, Exit, Notice, Usage, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ pub fn find_fixture(name: &str) -> Fixture {
 }
 
 pub fn decoder() -> Box<dyn Decoder> {
-    dialect_for("claude").expect("the dialect is there").decoder(&Guards::default(), &DoneSignals::default())
+    default_dialect().decoder(&Guards::default(), &DoneSignals::default())
 }
 
 impl Fixture {
@@ -120,7 +120,7 @@ fn every_stream_gives_its_fault() {
 
 #[test]
 fn knows_every_event_of_recorded_version() {
-    let claude = dialect_for("claude").expect("the dialect is there");
+    let claude = default_dialect();
     for fixture in all() {
         let report = stream_report(&*claude, &fixture.name, &fixture.bytes, fixture.exit, fixture.stderr);
         assert_eq!((report.unknown, report.bad), (0, 0), "{}: {:?}", fixture.name, report.events);

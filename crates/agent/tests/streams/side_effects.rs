@@ -169,7 +169,7 @@ fn first_prompt(prior: &PriorAttempts) -> String {
     let context = AgentContext::new(spec, RunId::from("kqzr")).expect("the spec has no guards");
     let (session, kind) = (SessionPlan::New(SessionId::from("a")), PromptKind::TaskAfterLoss(Fault::Crashed));
     let plan = AttemptPlan::new(2, session, kind);
-    let line: Value = serde_json::from_slice(&Claude::new().invocation(&context, &plan, prior).stdin)
+    let line: Value = serde_json::from_slice(&Claude::default().invocation(&context, &plan, prior).stdin)
         .expect("a line of JSON");
     line["message"]["content"].as_str().expect("the prompt").to_owned()
 }

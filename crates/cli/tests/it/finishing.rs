@@ -63,7 +63,7 @@ fn events(stream: &[u8]) -> Vec<Value> {
 
 /// Returns how many done claims that stream has, and whether its evidence has one.
 fn done_claims(stream: &[u8], claims: &DoneSignals) -> (usize, bool) {
-    let mut decoder = Claude::new().decoder(&Guards::default(), claims);
+    let mut decoder = Claude::default().decoder(&Guards::default(), claims);
     let mut notices = Vec::new();
     decoder.feed(stream, &mut notices);
     let count = notices.iter().filter(|notice| **notice == Notice::ClaimedDone).count();

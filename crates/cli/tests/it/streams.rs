@@ -25,7 +25,7 @@ fn replay(stage: &Stage, stream: &[u8], exit: &str, args: &[&str]) -> Output {
 /// Decodes the stored stream and returns the snapshot.
 fn decode(run: &RunDir, attempt: u32) -> AttemptSnapshot {
     let stream = fs::read(run.attempt(attempt).stream_path()).expect("the stream is stored");
-    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
+    let mut decoder = Claude::default().decoder(&Guards::default(), &DoneSignals::default());
     decoder.feed(&stream, &mut Vec::new());
     decoder.evidence(Exit::Code(0), "");
     decoder.snapshot().clone()

@@ -45,8 +45,6 @@ pub(super) fn answer(environment: &Environment, mode: &str, in_exchange: bool) -
 
 /// Returns the definitions of these tools, without the details that only a model reads.
 pub(super) fn tool_definitions(tools: &[&str]) -> Vec<Value> {
-    let definition = |name: &&str| {
-        json!({"name": name, "description": format!("The {name} tool."), "input_schema": {"type": "object"}})
-    };
+    let definition = |name: &&str| json!({"name": name, "description": format!("The {name} tool."), "input_schema": {"type": "object"}});
     tools.iter().map(definition).collect()
 }

@@ -12,7 +12,7 @@ use super::world_config::WorldConfig;
 use crate::SuperviseError;
 use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
-use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart};
+use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart, session_prompt};
 use longhaul_core::{
     AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError,
     StopLevel,
@@ -209,7 +209,7 @@ impl AttemptProcess {
         remaining: Remaining,
     ) -> String {
         let snapshot = self.decoder.snapshot();
-        let prompt = config.dialect.prompt_text(&config.context, kind, remaining, &snapshot.background);
+        let prompt = session_prompt(&config.context, kind, remaining, &snapshot.background);
         self.agent.send_line(config.dialect.encode_prompt(snapshot, &prompt));
         prompt
     }

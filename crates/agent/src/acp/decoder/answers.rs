@@ -12,6 +12,9 @@ use std::mem;
 impl AcpDecoder {
     pub(super) fn answer(&mut self, stage: Stage, result: Result<Value, Value>, out: &mut Vec<Notice>) {
         self.snapshot.events.count("answer");
+        if let Some(transcript) = self.transcript.as_mut().filter(|_| stage == Stage::Prompt) {
+            transcript.on_result(&result, &self.snapshot);
+        }
         match (stage, result) {
             (Stage::Prompt, Ok(result)) => self.turn_ended(&result, out),
             (Stage::Prompt, Err(error)) => {

@@ -1,5 +1,5 @@
 use super::AcpDecoder;
-use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices, SessionStart};
+use crate::{Decoder, DoneSignals, Guards, SessionStart, Tables};
 use longhaul_core::{
     AttemptPlan, Evidence, Exit, Fault, Notice, Preset, PromptKind, RunSpec, SessionId, SessionPlan, Usd,
     classify,
@@ -14,8 +14,7 @@ fn spec() -> RunSpec {
 }
 
 fn decoder(guards: Guards) -> AcpDecoder {
-    let effects = EffectRules::bundled().clone().into();
-    AcpDecoder::new(Prices::bundled().clone(), effects, guards, DoneSignals::default())
+    AcpDecoder::new(&Tables::default(), guards, DoneSignals::default())
 }
 
 fn begin(decoder: &mut AcpDecoder, spec: &RunSpec, session: SessionPlan, sent: &[&str]) {

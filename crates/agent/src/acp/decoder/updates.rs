@@ -1,14 +1,11 @@
 //! Reads the session updates of an open exchange: text, thinking, tool calls and costs.
 
-use super::super::content::{chunk_text, message_id};
+use super::super::content::{chunk_text, message_id, stated_usage};
 use super::super::tool_calls::{CallVerdict, has_ended};
 use super::AcpDecoder;
 use crate::activity::one_line;
-use agent_client_protocol_schema::{
-    ContentChunk, SessionUpdate, ToolCallStatus, ToolCallUpdate, Usage as StatedUsage,
-};
+use agent_client_protocol_schema::{ContentChunk, SessionUpdate, ToolCallStatus, ToolCallUpdate};
 use longhaul_core::Notice;
-use serde::Deserialize;
 use std::mem;
 
 // A line may be four times as long.
@@ -45,8 +42,7 @@ impl AcpDecoder {
             }
             self.set_activity("writing");
         }
-        let stated = chunk.meta.as_ref().and_then(|meta| meta.get("usage"));
-        if let Some(stated) = stated.and_then(|usage| StatedUsage::deserialize(usage).ok()) {
+        if let Some(stated) = stated_usage(chunk) {
             self.usage_meter.on_request(&stated);
             out.push(Notice::MessageEnded);
         }

@@ -16,7 +16,7 @@ const EMPTY: &str = r#"{"type":"system","subtype":"background_tasks_changed","ta
 
 /// Checks the running tasks after these lines, and the number of tasks that ended with the process.
 fn check(lines: &[&str], running: Expect, ended: u32) {
-    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
+    let mut decoder = Claude::default().decoder(&Guards::default(), &DoneSignals::default());
     let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
     decoder.feed(stream.as_bytes(), &mut Vec::new());
     let line = |task: &BackgroundTask| format!("{} {} {:?}", task.call, task.command, task.output_file);

@@ -15,7 +15,7 @@ macro_rules! stream {
 }
 
 fn decoder() -> Box<dyn Decoder> {
-    let mut decoder = Claude::new().decoder(&Guards::default(), &DoneSignals::default());
+    let mut decoder = Claude::default().decoder(&Guards::default(), &DoneSignals::default());
     decoder.collect_messages(1);
     decoder
 }

@@ -1,5 +1,5 @@
 use super::ClaudeDecoder;
-use crate::{Decoder, DoneSignals, EffectRules, Guards, Prices};
+use crate::{Decoder, DoneSignals, Guards, Tables};
 use longhaul_core::{
     ApiError, Evidence, Exit, Fault, Notice, RateLimitStatus, ReviewVerdict, StartupError, TerminalReason,
     classify,
@@ -13,8 +13,7 @@ fn decoded(lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
 }
 
 fn decoded_with(signals: DoneSignals, lines: &[&str]) -> (ClaudeDecoder, Vec<Notice>) {
-    let effects = EffectRules::bundled().clone().into();
-    let mut decoder = ClaudeDecoder::new(Prices::bundled().clone(), effects, Guards::default(), signals);
+    let mut decoder = ClaudeDecoder::new(&Tables::default(), Guards::default(), signals);
     let mut notices = Vec::new();
     for line in lines {
         decoder.feed(format!("{line}\n").as_bytes(), &mut notices);

@@ -53,11 +53,11 @@ fn render(conversation: &Conversation) -> String {
 }
 
 fn from_attempts(attempts: &[RecordedAttempt]) -> Conversation {
-    Claude::new().conversation(attempts)
+    Claude::default().conversation(attempts)
 }
 
 fn from_file(bytes: &[u8]) -> Option<Conversation> {
-    Claude::new().conversation_from_file(bytes)
+    Claude::default().conversation_from_file(bytes)
 }
 
 fn check(conversation: &Conversation, expected: Expect) {
