@@ -1,6 +1,6 @@
 //! Installs the pinned real Claude Code, the pinned GSD and the pinned client of MCP into a git-ignored directory. Tests run no other versions.
 
-use longhaul_agent::default_dialect;
+use longhaul_agent::default_environment;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs, io};
@@ -16,7 +16,7 @@ pub fn locate(root: &Path) -> io::Result<PathBuf> {
 
 /// Installs the agent unless it is installed, and returns its native program.
 pub fn install(root: &Path) -> io::Result<PathBuf> {
-    let version = default_dialect().environment().version_tested;
+    let version = default_environment().version_tested;
     let dir = root.join(".agents").join(format!("claude-{version}"));
     if let Some(program) = native(&dir) {
         return Ok(program);

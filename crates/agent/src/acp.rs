@@ -17,7 +17,7 @@ mod usage_meter;
 
 use crate::prompts::prompt;
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
     Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
@@ -27,18 +27,6 @@ use std::borrow::Cow;
 /// Ends of the names of variables with credentials and addresses of APIs.
 const NEEDED_SUFFIXES: [&str; 6] =
     ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BASE_URL", "_PROXY", "_proxy"];
-
-/// The environment of an unknown agent: it has a login of its own, and no known settings.
-static ENVIRONMENT: AgentEnvironment = AgentEnvironment {
-    version_tested: "",
-    login_variables: ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"],
-    cloud_variables: [""; 3],
-    credentials_file: "",
-    max_retries: "",
-    retry_watchdog: "",
-    api_timeout: "",
-    api_timeout_seconds: 0,
-};
 
 /// The dialect of the Agent Client Protocol.
 #[derive(Clone, Debug, Default)]
@@ -80,14 +68,6 @@ impl Dialect for Acp {
     /// The protocol has no way to restrict a session to reading, and no structured answers.
     fn review_invocation(&self, _: &AgentContext, _: &ReviewRequest<'_>) -> Option<Invocation> {
         None
-    }
-
-    fn environment(&self) -> &'static AgentEnvironment {
-        &ENVIRONMENT
-    }
-
-    fn reserved_args(&self) -> &'static [&'static str] {
-        &[]
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {

@@ -1,5 +1,5 @@
-//! The environment that an agent expects: its tested version, and the variables and files for login and
-//! retries. Contains names only; never reads or prints a value.
+//! The environment of the default agent: its tested version, the variables and files for login and retries, and
+//! its reserved arguments. Contains names only; never reads or prints a value.
 
 /// The environment of one agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,4 +21,6 @@ pub struct AgentEnvironment {
     pub api_timeout: &'static str,
     /// The default of that variable, in seconds.
     pub api_timeout_seconds: u64,
+    /// The arguments that control the session. Only Longhaul may set them.
+    pub reserved_args: &'static [&'static str],
 }

@@ -31,7 +31,7 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, AgentEnvironment, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
     Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use longhaul_core::AttemptPlan;
@@ -70,14 +70,6 @@ impl Dialect for Claude {
 
     fn review_invocation(&self, context: &AgentContext, request: &ReviewRequest<'_>) -> Option<Invocation> {
         Some(review::invocation(context, request))
-    }
-
-    fn environment(&self) -> &'static AgentEnvironment {
-        &environment::ENVIRONMENT
-    }
-
-    fn reserved_args(&self) -> &'static [&'static str] {
-        invocation::RESERVED
     }
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {

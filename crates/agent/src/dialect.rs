@@ -2,6 +2,7 @@
 
 use crate::acp::Acp;
 use crate::claude::Claude;
+use crate::claude::environment::ENVIRONMENT;
 use crate::transcript_message::TranscriptMessage;
 use crate::{
     AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout,
@@ -22,12 +23,6 @@ pub trait Dialect: Send + Sync {
     /// Returns whether the agent works differently, or not at all, without this environment variable.
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
-
-    /// Returns the environment that the agent expects.
-    fn environment(&self) -> &'static AgentEnvironment;
-
-    /// Returns the arguments that control the session. Only Longhaul may set them.
-    fn reserved_args(&self) -> &'static [&'static str];
 
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
@@ -296,6 +291,11 @@ pub struct Invocation {
 /// Returns the dialect of the default agent, Claude Code, with the bundled tables.
 pub fn default_dialect() -> Box<dyn Dialect> {
     Box::new(Claude::default())
+}
+
+/// Returns the environment of the default agent.
+pub fn default_environment() -> &'static AgentEnvironment {
+    &ENVIRONMENT
 }
 
 /// Returns the dialect of this agent with these tables, or `None` if the name is unknown.

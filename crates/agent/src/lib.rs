@@ -42,7 +42,7 @@ pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
     AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
-    RecordedAttempt, SessionStart, default_dialect, dialect_for, task_with_follow_ups,
+    RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for, task_with_follow_ups,
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{

@@ -1,7 +1,7 @@
 //! Reads the settings of the judge from the environment. The names and their priority are those of the ACE
 //! playbook hooks, so that their users need not change anything.
 
-use longhaul_agent::default_dialect;
+use longhaul_agent::default_environment;
 use std::fmt;
 
 const MODEL: &str = "claude-sonnet-4-5-20250929";
@@ -42,7 +42,7 @@ impl JudgeSettings {
         // An unclear value counts as set: learning can be repeated, but sending cannot be undone.
         let is_on =
             |name: &str| variable(name).is_some_and(|value| !matches!(value.trim(), "" | "0" | "false"));
-        let cloud = default_dialect().environment().cloud_variables.into_iter().find(|name| is_on(name));
+        let cloud = default_environment().cloud_variables.into_iter().find(|name| is_on(name));
         JudgeSettings {
             cloud: cloud.filter(|_| first(&["AGENTIC_CONTEXT_BASE_URL"]).is_none()),
             base_url: base_url.as_deref().unwrap_or(BASE_URL).trim_end_matches('/').to_owned(),

@@ -8,7 +8,7 @@ use crate::process::KillOnDrop;
 use crate::programs::{AgentChoice, Programs};
 use crate::sandbox::{PERMISSION, Sandbox};
 use crate::{journal, processes};
-use longhaul_agent::default_dialect;
+use longhaul_agent::default_environment;
 use longhaul_core::{Preset, draw};
 use longhaul_drill::{RequestLog, Scenario, announced_message_ids, scenario, workspace};
 use rustix::process::{Pid, Signal, kill_process};
@@ -156,7 +156,7 @@ impl TestRig {
         if self.agent == AgentChoice::Acp {
             // The Agent Client Protocol has no such setting.
             let retries = Preset::Default.policy().inner_retries.to_string();
-            command.env(default_dialect().environment().max_retries, retries);
+            command.env(default_environment().max_retries, retries);
         }
         Ok(command)
     }

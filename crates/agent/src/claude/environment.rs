@@ -6,7 +6,7 @@ use crate::AgentEnvironment;
 /// The version with which every fact about the agent was tested.
 pub const VERSION_TESTED: &str = "2.1.330";
 
-pub(super) const ENVIRONMENT: AgentEnvironment = AgentEnvironment {
+pub(crate) const ENVIRONMENT: AgentEnvironment = AgentEnvironment {
     version_tested: VERSION_TESTED,
     login_variables: ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
     cloud_variables: ["CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_FOUNDRY", "CLAUDE_CODE_USE_VERTEX"],
@@ -16,7 +16,24 @@ pub(super) const ENVIRONMENT: AgentEnvironment = AgentEnvironment {
     retry_watchdog: "CLAUDE_CODE_RETRY_WATCHDOG",
     api_timeout: "API_TIMEOUT_MS",
     api_timeout_seconds: 360,
+    reserved_args: RESERVED,
 };
+
+/// Flags that select the conversation and its format. Only Longhaul may set them: a second flag would take
+/// precedence, and the run would follow another session or none.
+const RESERVED: &[&str] = &[
+    "-c",
+    "--continue",
+    "--fork-session",
+    "--from-pr",
+    "--input-format",
+    "--no-session-persistence",
+    "--output-format",
+    "-r",
+    "--resume",
+    "--resume-session-at",
+    "--session-id",
+];
 
 /// Variables that determine the API, the account or the configuration of the agent.
 const NEEDED: [&str; 12] = [

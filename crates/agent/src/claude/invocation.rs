@@ -33,22 +33,6 @@ const ENV_REMOVED: [&str; 14] = [
     "CLAUDE_PID",
 ];
 
-/// Flags that select the conversation and its format. Only Longhaul may set them: a second flag would take
-/// precedence, and the run would follow another session or none.
-pub(super) const RESERVED: &[&str] = &[
-    "-c",
-    "--continue",
-    "--fork-session",
-    "--from-pr",
-    "--input-format",
-    "--no-session-persistence",
-    "--output-format",
-    "-r",
-    "--resume",
-    "--resume-session-at",
-    "--session-id",
-];
-
 /// Replaces the agent's own instructions: about 7,000 tokens on work with tools, which a summary does not
 /// need. The task is in the prompt.
 const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";

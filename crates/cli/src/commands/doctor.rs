@@ -19,7 +19,7 @@ use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::Colors;
 use finding::{Finding, Severity};
-use longhaul_agent::default_dialect;
+use longhaul_agent::{default_dialect, default_environment};
 use serde::Serialize;
 use std::env;
 
@@ -52,13 +52,12 @@ fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Fa
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];
     findings.extend(agent::check(args.agent_path.as_deref())?);
-    let dialect = default_dialect();
-    let environment = dialect.environment();
+    let environment = default_environment();
     let has_credentials = agent_environment::has_credentials(environment);
     findings.push(agent_environment::login(environment, is_set, has_credentials));
     findings.push(agent_environment::retries(environment, is_set));
     findings.push(agent_environment::api_timeout(environment, env::var_os(environment.api_timeout)));
-    findings.extend(dialect.sessions().map(agent_environment::sessions));
+    findings.extend(default_dialect().sessions().map(agent_environment::sessions));
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
     findings.extend(boot::check());

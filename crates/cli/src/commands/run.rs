@@ -26,7 +26,7 @@ use crate::telemetry::{TelemetryExporter, TelemetryHandle};
 use crate::{guard_flags, limit_flags, open_home, prompt_arg, run_learning, runtime, signals, table_files};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
-use longhaul_agent::{UserTables, default_dialect, did_you_mean, researchgym};
+use longhaul_agent::{UserTables, default_environment, did_you_mean, researchgym};
 use longhaul_core::{
     Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss,
     SessionPlan,
@@ -284,7 +284,7 @@ fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Fai
 
 /// Rejects arguments of the agent that Longhaul sets itself to control the session.
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
-    let reserved = default_dialect().reserved_args();
+    let reserved = default_environment().reserved_args;
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
     match args.iter().map(name).find(|name| reserved.contains(&name.as_str())) {
         Some(name) => Err(Failure::usage(

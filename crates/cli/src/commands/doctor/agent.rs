@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::hints::agent_hint;
 use crate::runtime;
 use longhaul::find_agent::find_claude;
-use longhaul_agent::default_dialect;
+use longhaul_agent::default_environment;
 use rustix::process::{Pid, Signal, kill_process_group};
 use std::path::Path;
 use std::process::Stdio;
@@ -82,7 +82,7 @@ fn version(output: Result<String, String>) -> Finding {
             return Finding::problem(VERSION, error, remedy);
         }
     };
-    let version_tested = default_dialect().environment().version_tested;
+    let version_tested = default_environment().version_tested;
     let tested = number(version_tested).expect("the constant is a version");
     let text = version_text(&output);
     match number(&text) {

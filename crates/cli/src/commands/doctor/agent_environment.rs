@@ -95,12 +95,12 @@ pub fn sessions(layout: &dyn SessionLayout) -> Finding {
 mod tests {
     use super::super::finding::Severity;
     use super::{api_timeout, login, retries};
-    use longhaul_agent::default_dialect;
+    use longhaul_agent::default_environment;
 
     #[test]
     fn finds_credentials() {
         let check = |set: &[&str], has_credentials: bool, state: Severity, found: &str| {
-            let finding = login(default_dialect().environment(), |name| set.contains(&name), has_credentials);
+            let finding = login(default_environment(), |name| set.contains(&name), has_credentials);
             assert_eq!((finding.state, finding.detail.as_str()), (state, found), "{set:?}");
         };
         let none = "neither a variable nor the agent's own login was found";
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn reports_ignored_retry_variables() {
         let check = |set: &[&str], expected: &str| {
-            assert_eq!(retries(default_dialect().environment(), |name| set.contains(&name)).detail, expected);
+            assert_eq!(retries(default_environment(), |name| set.contains(&name)).detail, expected);
         };
         check(&[], "set by each run");
         check(
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn checks_api_timeout() {
         let check = |value: Option<&str>, state: Severity, prefix: &str| {
-            let finding = api_timeout(default_dialect().environment(), value.map(Into::into));
+            let finding = api_timeout(default_environment(), value.map(Into::into));
             assert_eq!(finding.state, state, "{value:?}");
             assert!(finding.detail.starts_with(prefix), "{value:?}: {}", finding.detail);
         };

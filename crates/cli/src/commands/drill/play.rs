@@ -10,7 +10,7 @@ use crate::signals;
 use longhaul::{
     Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor, processes_with,
 };
-use longhaul_agent::{Program, default_dialect};
+use longhaul_agent::{Program, default_environment};
 use longhaul_core::{
     AfterAttempt, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
 };
@@ -173,7 +173,7 @@ fn environment(api: &Api, home: &Path, inner_retries: u32) -> Environment {
     // The real agent refuses bypassPermissions as root unless this variable declares a sandbox.
     set.insert("IS_SANDBOX".to_owned(), "1".to_owned());
     // The Agent Client Protocol has no such setting.
-    let retries = default_dialect().environment().max_retries;
+    let retries = default_environment().max_retries;
     set.insert(retries.to_owned(), inner_retries.to_string());
     Environment { clear: true, set, ..watchdog::environment() }
 }
