@@ -3,15 +3,12 @@
 
 mod api;
 mod archive;
-mod archon_labels;
 mod bench;
 mod commit_time;
 mod decode;
 mod dist;
 mod faults;
-mod gsd_labels;
 mod journal;
-mod labels;
 mod limits;
 mod machine;
 mod mutants;
@@ -74,10 +71,6 @@ enum Command {
     Dist(dist::DistOptions),
     /// Reject words that are not plain English
     Words,
-    /// Compare labeled `.archon` trees with the stage and the objectives that Longhaul reads
-    ArchonLabels(archon_labels::ArchonLabelOptions),
-    /// Compare labeled `.planning` trees with the state that Longhaul reads
-    GsdLabels(gsd_labels::GsdLabelOptions),
     /// Decode recorded streams, one JSON line each
     Decode(decode::DecodeOptions),
 }
@@ -96,8 +89,6 @@ fn main() -> ExitCode {
         Command::Packages(package) => packages::packages(root, &package),
         Command::Dist(options) => dist::dist(root, &options),
         Command::Words => words::words(root),
-        Command::ArchonLabels(options) => archon_labels::archon_labels(&options),
-        Command::GsdLabels(options) => gsd_labels::gsd_labels(&options),
         Command::Decode(options) => decode::decode(&options),
     };
     match result {

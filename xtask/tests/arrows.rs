@@ -34,17 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-workflow",
         ],
     ),
-    (
-        "xtask",
-        &[
-            "longhaul-agent",
-            "longhaul-core",
-            "longhaul-drill",
-            "longhaul-gsd",
-            "longhaul-sim",
-            "longhaul-workflow",
-        ],
-    ),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
 ];
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the
