@@ -135,16 +135,7 @@ fn check_pattern(root: &Path, mutant: &Mutant) -> io::Result<()> {
 fn simulate(scratch: &Path, subject: &str) -> io::Result<Option<Catch>> {
     let target = scratch.join("target");
     let build = cargo()
-        .args([
-            "build",
-            "--quiet",
-            "--release",
-            "--offline",
-            "--package",
-            "longhaul-sim",
-            "--example",
-            "swarm",
-        ])
+        .args("build --quiet --release --offline --package longhaul-sim --example swarm".split(' '))
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
         // Each of fifty builds simulates only a few seeds, so build time matters more than speed.

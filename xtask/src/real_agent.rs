@@ -1,5 +1,6 @@
 //! Installs the pinned real Claude Code, the pinned GSD and the pinned client of MCP into a git-ignored directory. Tests run no other versions.
 
+use crate::programs::succeed;
 use longhaul_agent::default_environment;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,11 +18,7 @@ pub fn locate(root: &Path) -> io::Result<PathBuf> {
 /// Installs the agent unless it is installed, and returns its native program.
 pub fn install(root: &Path) -> io::Result<PathBuf> {
     let version = default_environment().version_tested;
-    let dir = root.join(".agents").join(format!("claude-{version}"));
-    if let Some(program) = native(&dir) {
-        return Ok(program);
-    }
-    npm_install(&dir, &format!("@anthropic-ai/claude-code@{version}"))?;
+    let dir = install_package(root, "claude", "@anthropic-ai/claude-code", version)?;
     native(&dir).ok_or_else(|| io::Error::other(format!("no native claude below {}", dir.display())))
 }
 
@@ -30,40 +27,29 @@ pub fn locate_gsd(root: &Path) -> io::Result<PathBuf> {
     if let Some(package) = env::var_os("LONGHAUL_TEST_GSD") {
         return Ok(package.into());
     }
-    let dir = root.join(".agents").join(format!("gsd-{GSD_VERSION}"));
-    let package = dir.join("node_modules/get-shit-done-cc");
-    if !package.join("bin/install.js").is_file() {
-        npm_install(&dir, &format!("get-shit-done-cc@{GSD_VERSION}"))?;
-    }
-    Ok(package)
+    let package = "get-shit-done-cc";
+    Ok(install_package(root, "gsd", package, GSD_VERSION)?.join("node_modules").join(package))
 }
 
 /// Returns the directory with the official client of MCP that the tests use, else installs the pinned one.
 pub fn locate_mcp_sdk(root: &Path) -> io::Result<PathBuf> {
-    if let Some(dir) = env::var_os("LONGHAUL_TEST_MCP_SDK") {
-        return Ok(dir.into());
-    }
-    let dir = root.join(".agents").join(format!("mcp-client-{MCP_CLIENT_VERSION}"));
-    if !dir.join("node_modules/@modelcontextprotocol/client/package.json").is_file() {
-        npm_install(&dir, &format!("@modelcontextprotocol/client@{MCP_CLIENT_VERSION}"))?;
-    }
-    Ok(dir)
+    let install = || install_package(root, "mcp-client", "@modelcontextprotocol/client", MCP_CLIENT_VERSION);
+    env::var_os("LONGHAUL_TEST_MCP_SDK").map_or_else(install, |dir| Ok(dir.into()))
 }
 
-fn npm_install(dir: &Path, package: &str) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
+/// Installs a package in this version, unless it is installed, and returns the directory of its `node_modules`.
+fn install_package(root: &Path, name: &str, package: &str, version: &str) -> io::Result<PathBuf> {
+    let dir = root.join(".agents").join(format!("{name}-{version}"));
+    if dir.join("node_modules").join(package).join("package.json").is_file() {
+        return Ok(dir);
+    }
+    fs::create_dir_all(&dir)?;
     // npm searches the parent directories for a project unless there is one here.
     fs::write(dir.join("package.json"), "{\"private\":true}\n")?;
-    let status = Command::new("npm")
-        .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"])
-        .arg(package)
-        .current_dir(dir)
-        .status()?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(io::Error::other(format!("npm install of {package}: {status}")))
-    }
+    let mut npm = Command::new("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--save-exact"]);
+    succeed(npm.arg(format!("{package}@{version}")).current_dir(&dir))?;
+    Ok(dir)
 }
 
 /// Returns the platform package's program. The npm launcher only starts it, and costs a Node start each time.

@@ -12,118 +12,54 @@ use crate::real_agent;
 use std::path::Path;
 use std::{env, io};
 
-/// Numbers of seeds that every test run simulates.
-const SIM_RUNS: &str = "500000";
-const SIM_WORKFLOWS: &str = "100000";
-
-/// Directory for packages of programs that are not optimized.
-const PACKAGES: &str = "target/packages-cross";
-
 /// Commands of cargo before the tests, one after another.
-const CHECKS: &[&[&str]] = &[
-    &["fmt", "--all", "--check"],
-    &["clippy", "--workspace", "--all-targets", "--quiet", "--", "--deny", "warnings"],
+const CHECKS: &[&str] = &[
+    "fmt --all --check",
+    "clippy --workspace --all-targets --quiet -- --deny warnings",
     // A build without telemetry must have no warnings either.
-    &["clippy", "--package", "longhaul-cli", "--no-default-features", "--quiet", "--", "--deny", "warnings"],
+    "clippy --package longhaul-cli --no-default-features --quiet -- --deny warnings",
     // Nor must one that finds processes as on macOS.
-    &[
-        "clippy",
-        "--package",
-        "longhaul-cli",
-        "--features",
-        "portable-processes",
-        "--quiet",
-        "--",
-        "--deny",
-        "warnings",
-    ],
-    &["run", "--quiet", "--package", "xtask", "--", "words"],
+    "clippy --package longhaul-cli --features portable-processes --quiet -- --deny warnings",
+    "run --quiet --package xtask -- words",
     // The documentation for users of the library must have no broken links.
-    &["rustdoc", "--quiet", "--package", "longhaul", "--", "--deny", "warnings"],
-    &[
-        "run",
-        "--quiet",
-        "--release",
-        "--package",
-        "xtask",
-        "--",
-        "sim",
-        "--runs",
-        SIM_RUNS,
-        "--workflows",
-        SIM_WORKFLOWS,
-    ],
+    "rustdoc --quiet --package longhaul -- --deny warnings",
+    "run --quiet --release --package xtask -- sim --runs 500000 --workflows 100000",
     // One build for each platform, which the tests of all packages share.
-    &[
-        "run",
-        "--quiet",
-        "--package",
-        "xtask",
-        "--",
-        "dist",
-        "--profile",
-        "cross",
-        "--check",
-        "--out",
-        PACKAGES,
-    ],
-    &["run", "--quiet", "--package", "xtask", "--", "packages", "npm", "--dist", PACKAGES],
-    &["run", "--quiet", "--package", "xtask", "--", "packages", "python", "--dist", PACKAGES],
-    &["run", "--quiet", "--package", "xtask", "--", "packages", "together", "--dist", PACKAGES],
+    "run --quiet --package xtask -- dist --profile cross --check --out target/packages-cross",
+    "run --quiet --package xtask -- packages npm --dist target/packages-cross",
+    "run --quiet --package xtask -- packages python --dist target/packages-cross",
+    "run --quiet --package xtask -- packages together --dist target/packages-cross",
 ];
 
 /// Tests of recovery that also pass when a run's processes are found as on macOS.
-const PORTABLE_TESTS: &[&str] = &[
-    "test",
-    "--quiet",
-    "--package",
-    "longhaul",
-    "--package",
-    "longhaul-cli",
-    "--features",
-    "longhaul-cli/portable-processes",
-    "--no-fail-fast",
-    "--lib",
-    "--test",
-    "it",
-    "--",
-    "system::",
-    "recovering::",
-    "orphans::",
-    "suspending::",
-    "boot::",
-    "sweep::",
-];
+const PORTABLE_TESTS: &str = "test --quiet --package longhaul --package longhaul-cli \
+    --features longhaul-cli/portable-processes --no-fail-fast --lib --test it -- \
+    system:: recovering:: orphans:: suspending:: boot:: sweep::";
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
-const TESTS: &[&str] = &["test", "--workspace", "--no-fail-fast"];
+const TESTS: &str = "test --workspace --no-fail-fast";
 
 /// Runs every check, and reports failures and skipped tests at the end.
 pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     let notes = tempfile::NamedTempFile::new()?;
     let mut environment = vec![(skipped::NOTES_VARIABLE, notes.path().to_owned())];
     let mut failed = Vec::new();
-    match real_agent::locate(root) {
-        Ok(claude) => {
-            println!("real agent: {}", claude.display());
-            environment.push(("LONGHAUL_TEST_CLAUDE", claude));
+    // The tests with a package that is missing are skipped.
+    for (variable, located) in [
+        ("LONGHAUL_TEST_CLAUDE", real_agent::locate(root)),
+        ("LONGHAUL_TEST_GSD", real_agent::locate_gsd(root)),
+        ("LONGHAUL_TEST_MCP_SDK", real_agent::locate_mcp_sdk(root)),
+    ] {
+        match located {
+            Ok(path) => environment.push((variable, path)),
+            Err(error) => failed.push(error.to_string()),
         }
-        // The tests with the real agent are then skipped.
-        Err(error) => failed.push(error.to_string()),
-    }
-    match real_agent::locate_gsd(root) {
-        Ok(gsd) => environment.push(("LONGHAUL_TEST_GSD", gsd)),
-        Err(error) => failed.push(error.to_string()),
-    }
-    match real_agent::locate_mcp_sdk(root) {
-        Ok(sdk) => environment.push(("LONGHAUL_TEST_MCP_SDK", sdk)),
-        Err(error) => failed.push(error.to_string()),
     }
     for args in CHECKS.iter().chain([&PORTABLE_TESTS, &TESTS]) {
-        let command_line = format!("cargo {}", args.join(" "));
+        let command_line = format!("cargo {args}");
         println!("▶ {command_line}");
         let environment = environment.iter().map(|(name, value)| (name, value));
-        let status = cargo().args(*args).envs(environment).current_dir(root).status()?;
+        let status = cargo().args(args.split(' ')).envs(environment).current_dir(root).status()?;
         if !status.success() {
             failed.push(format!("{command_line}: {status}"));
         }

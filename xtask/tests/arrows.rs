@@ -63,17 +63,8 @@ fn crates_depend_only_along_the_arrows() {
 #[test]
 fn pure_crates_have_no_impure_dependency() {
     for name in PURE {
-        let tree = cargo(&[
-            "tree",
-            "--package",
-            name,
-            "--edges",
-            "normal",
-            "--prefix",
-            "none",
-            "--format",
-            "{p} {f}",
-        ]);
+        let format = ["--edges", "normal", "--prefix", "none", "--format", "{p} {f}"];
+        let tree = cargo(&[&["tree", "--package", name][..], &format].concat());
         for impure in IMPURE {
             let found = tree.lines().any(|line| line.split(' ').next() == Some(impure));
             assert!(!found, "{name} depends on {impure}");

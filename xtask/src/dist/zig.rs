@@ -52,19 +52,8 @@ impl Zig {
         succeed(Command::new("rustup").args(["target", "add", platform.triple]).current_dir(&self.root))?;
         let wheels = tempfile::tempdir()?;
         let mut command = Command::new(self.bin.join("maturin"));
-        command
-            .args([
-                "build",
-                "--quiet",
-                "--locked",
-                "--zig",
-                "--profile",
-                profile,
-                "--target",
-                platform.triple,
-                "--out",
-            ])
-            .arg(wheels.path());
+        command.args(["build", "--quiet", "--locked", "--zig", "--profile", profile]);
+        command.args(["--target", platform.triple, "--out"]).arg(wheels.path());
         if !platform.is_macos() {
             // A static program runs with every C library; the default names musl's only, which pip rejects elsewhere.
             command.args(["--compatibility", "manylinux_2_17", "musllinux_1_2"]);
