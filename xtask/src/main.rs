@@ -24,7 +24,6 @@ mod sandbox;
 mod sim;
 mod sweep;
 mod test;
-mod walkthroughs;
 mod words;
 
 use clap::Parser;
@@ -47,8 +46,6 @@ enum Command {
     Faults(faults::FaultOptions),
     /// Send signals and fill disks at many points of a run, and write benches/RESILIENCE.md
     Sweep(sweep::SweepOptions),
-    /// Kill the real agent in a git repository and recover it by hand; write benches/RESILIENCE.md
-    Walkthroughs,
     /// Run the real agent until each limit ends its run; write benches/RESILIENCE.md
     Limits,
     /// Simulate seeds of the core, runs and workflows, or print the trace of one seed
@@ -82,7 +79,6 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::bench(root, options),
         Command::Faults(options) => faults::faults(root, options),
         Command::Sweep(options) => sweep::sweep(root, &options),
-        Command::Walkthroughs => walkthroughs::walkthroughs(root),
         Command::Limits => limits::limits(root),
         Command::Sim { args } => sim::run(root, &args),
         Command::Mutants { name } => mutants::run(root, name.as_deref()),
