@@ -5,7 +5,6 @@ mod build_time;
 mod calls;
 mod disk;
 mod drills;
-mod endings;
 mod fleet;
 mod hooks;
 mod instant;
@@ -93,7 +92,6 @@ const BENCHES: &[(&str, Run)] = &[
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
     ("workflow", workflow::bench),
-    ("endings", endings::bench),
     ("outages", outages::bench),
     ("drills", drills::bench),
     (BUILD, build_time::bench),

@@ -4,24 +4,16 @@ use crate::sandbox::{Sandbox, newest};
 use rustix::process::Pid;
 use serde_json::Value;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Returns the directory of the sandbox's newest run, once it exists.
 pub fn run_dir(sandbox: &Sandbox) -> Option<PathBuf> {
-    run_dir_in(&sandbox.longhaul_home())
-}
-
-fn run_dir_in(home: &Path) -> Option<PathBuf> {
-    newest(&home.join("runs"), 2).ok()
+    newest(&sandbox.longhaul_home().join("runs"), 2).ok()
 }
 
 /// Returns the run's records so far, without a line that is still being written.
 pub fn records(sandbox: &Sandbox) -> Vec<Value> {
-    records_in(&sandbox.longhaul_home())
-}
-
-pub fn records_in(home: &Path) -> Vec<Value> {
-    let journal = run_dir_in(home).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
+    let journal = run_dir(sandbox).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
     let steps = journal.unwrap_or_default();
     let steps = steps.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     steps.filter_map(|mut step| Some(step["records"].as_array_mut()?.split_off(0))).flatten().collect()

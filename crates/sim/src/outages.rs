@@ -5,9 +5,9 @@ use crate::coverage::Coverage;
 use crate::fault_mix::{FaultMix, Interval};
 use crate::oracles::Violation;
 use crate::seed_plan::SeedPlan;
-use crate::sim_run::{START, SimRun, Trace};
+use crate::sim_run::{START, SimResult, SimRun, Trace};
 use crate::world::server::Outage;
-use longhaul_core::{AgentResult, Fault, Policy, Span, StopReason, TerminalReason};
+use longhaul_core::{AgentResult, Fault, OutcomeKind, Policy, Span, StopReason, TerminalReason};
 use std::ops::Range;
 
 /// One outage and the reaction of a run.
@@ -17,10 +17,12 @@ pub struct OutageRun {
     pub seed: u64,
     /// Duration of the outage.
     pub outage: Span,
-    /// Time from the end of the outage to the first successful request.
-    pub lateness: Span,
+    /// Time from the end of the outage to the first successful request. `None` if there was none.
+    pub lateness: Option<Span>,
     /// Number of rejected requests.
     pub failed_requests: u64,
+    /// Whether the run finished as `done`.
+    pub is_done: bool,
 }
 
 /// Simulates one run of `policy` for each seed. The lengths of the outages are uniformly distributed from
@@ -52,10 +54,9 @@ fn run(policy: &Policy, seed: u64, outage_min: Span, outage_max: Span) -> Result
         ..AgentResult::COMPLETED
     };
     world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
-    sim_run.run()?;
-    let world = &sim_run.world;
-    let lateness = world.first_served_at.map_or(Span(u64::MAX), |at| at.since(until));
-    Ok(OutageRun { seed, outage, lateness, failed_requests: world.failed_requests })
+    let SimResult { outcome, failed_requests, .. } = sim_run.run()?;
+    let lateness = sim_run.world.first_served_at.map(|at| at.since(until));
+    Ok(OutageRun { seed, outage, lateness, failed_requests, is_done: outcome.kind == OutcomeKind::Done })
 }
 
 #[cfg(test)]

@@ -7,6 +7,9 @@ use serde_json::Value;
 use std::io;
 use std::process::Stdio;
 
+/// The drill of rejected credentials, which no retry helps.
+const HOPELESS: &str = "auth-401";
+const AUTH_BAR_S: f64 = 5.0;
 const HEAD: &str = "| scenario | agent | outcome | fault | exit code | survived | attempts | requests | tokens off | \
     cost off | seconds | leftover processes | passed |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|\n";
 
@@ -17,31 +20,37 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     );
     section.appendix = HEAD.to_owned();
     let (agents, scenarios): (&[&str], &[&str]) = if bench.quick {
-        (&["scripted"], &["auth-401", "overload"])
+        (&["scripted"], &[HOPELESS, "overload"])
     } else {
         (&["scripted", "claude"], &["all"])
     };
     for agent in agents {
-        let cards = drill(bench, &Sandbox::new()?, agent, scenarios)?;
+        let cards = drill(bench, agent, scenarios)?;
         section.appendix.extend(cards.iter().map(line));
         let passed = cards.iter().filter(|card| card["passed"] == true).count();
         section.every(format!("passed scenarios, {agent}"), passed, cards.len());
         let leftover: u64 = cards.iter().filter_map(|card| card["processes_left"].as_u64()).sum();
         section.equal(format!("leftover processes, {agent}"), 0, leftover);
+        let hopeless = cards.iter().filter(|card| card["scenario"] == HOPELESS).map(seconds);
+        section.figure(format!("a permanent 401, {agent}"), AUTH_BAR_S, "s", hopeless.sum());
     }
     Ok(section)
 }
 
-/// Runs drills and returns their scorecards. Their directories stay in the sandbox if `args` contains
-/// `--keep`.
-pub fn drill(bench: &Bench, sandbox: &Sandbox, agent: &str, args: &[&str]) -> io::Result<Vec<Value>> {
+/// Runs drills and returns their scorecards.
+fn drill(bench: &Bench, agent: &str, scenarios: &[&str]) -> io::Result<Vec<Value>> {
+    let sandbox = Sandbox::new()?;
     let mut command = sandbox.command(&bench.programs.longhaul);
-    command.arg("drill").args(args).args(["--output-format", "json", "--quiet", "--agent", agent]);
+    command.arg("drill").args(scenarios).args(["--output-format", "json", "--quiet", "--agent", agent]);
     command.arg("--agent-path").arg(&bench.programs.claude);
     let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
     // A failed drill exits with a failure, but still prints its scorecard.
     serde_json::from_slice(&output.stdout)
         .map_err(|error| io::Error::other(format!("drill with {agent}: {}: {error}", output.status)))
+}
+
+fn seconds(card: &Value) -> f64 {
+    card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3
 }
 
 fn line(card: &Value) -> String {
@@ -58,7 +67,7 @@ fn line(card: &Value) -> String {
         render_value(&card["requests"]),
         percent_off(&card["tokens"]["all"]),
         percent_off(&card["cost_micro_usd"]),
-        format!("{:.1}", card["wall_ms"].as_f64().unwrap_or(f64::NAN) / 1e3),
+        format!("{:.1}", seconds(card)),
         render_value(&card["processes_left"]),
         if card["passed"] == true { "yes".to_owned() } else { "**no**".to_owned() },
     ])
