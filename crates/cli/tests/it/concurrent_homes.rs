@@ -6,7 +6,6 @@ use crate::harness::Stage;
 use crate::recovering::{agent_pid, has_exited, play_with_each_agent, recover, steps};
 use crate::server::Server;
 use longhaul::{RunMarker, processes_with};
-use longhaul_store::Plan;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
