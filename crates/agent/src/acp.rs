@@ -17,8 +17,8 @@ mod usage_meter;
 
 use crate::prompts::prompt;
 use crate::{
-    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
-    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
+    PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::AttemptPlan;

@@ -31,8 +31,8 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards,
-    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
+    PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use longhaul_core::AttemptPlan;
 

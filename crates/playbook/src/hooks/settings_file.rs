@@ -1,15 +1,14 @@
-//! Adds and removes Longhaul's hooks in Claude Code's settings. The rest of the file stays byte for byte the
-//! same, and an invalid file is not changed.
+//! Adds and removes Longhaul's hooks in Claude Code's settings. All other settings keep their text, and an
+//! invalid file is not changed.
 
 mod entries;
-mod spans;
 mod write;
 
 pub use entries::HookEntry;
 pub use write::replace_user_file;
 
 use crate::UserError;
-use entries::{Entry, entries, insert};
+use entries::{Entry, Settings};
 use serde_json::Value;
 use std::fmt::Display;
 use std::fs;
@@ -73,21 +72,21 @@ impl SettingsFile {
         if text.trim().is_empty() && !requested.is_empty() {
             text = "{}\n".to_owned();
         }
-        self.check_json(&text)?;
-        let found = entries(&text);
+        let settings = self.parse(&text)?;
+        let found = settings.entries();
         let has_ace = found.iter().any(Entry::is_ace);
         let has_longhaul = found.iter().any(|entry| entry.is_longhaul(&self.program_name));
         let needs_backup = before.is_some() && (!has_longhaul || has_ace && replace_ace);
         // Insert before removing, so that the structure around a replaced hook stays in place.
         for requested in requested {
             if !found.iter().any(|entry| entry.matches(requested)) {
-                text = insert(&text, requested).map_err(|shape| self.shape_error(&shape))?;
+                settings.insert(requested).map_err(|shape| self.shape_error(&shape))?;
             }
         }
-        while let Some(entry) = self.unneeded(entries(&text), requested, replace_ace) {
-            text = entry.remove_from(&text);
+        while let Some(entry) = self.unneeded(settings.entries(), requested, replace_ace) {
+            entry.remove();
         }
-        Ok(self.change(before, text, needs_backup))
+        Ok(self.change(before, &settings, needs_backup))
     }
 
     /// Plans settings without Longhaul's hooks.
@@ -98,17 +97,15 @@ impl SettingsFile {
     /// Plans settings without the ACE playbook hooks.
     pub fn without_ace(&self) -> Result<SettingsChange, UserError> {
         let before = self.read()?;
-        let mut text = before.clone().unwrap_or_default();
-        self.check_json(&text)?;
-        while let Some(entry) = entries(&text).into_iter().find(Entry::is_ace) {
-            text = entry.remove_from(&text);
-        }
-        Ok(self.change(before, text, true))
+        let settings = self.parse(before.as_deref().unwrap_or_default())?;
+        settings.entries().into_iter().filter(Entry::is_ace).for_each(Entry::remove);
+        Ok(self.change(before, &settings, true))
     }
 
     /// Returns whether these settings contain the ACE playbook hooks.
     pub fn has_ace(&self) -> bool {
-        self.read().ok().flatten().is_some_and(|text| entries(&text).iter().any(Entry::is_ace))
+        let text = self.read().ok().flatten().unwrap_or_default();
+        self.parse(&text).is_ok_and(|settings| settings.entries().iter().any(Entry::is_ace))
     }
 
     fn read(&self) -> Result<Option<String>, UserError> {
@@ -122,12 +119,14 @@ impl SettingsFile {
         }
     }
 
-    fn check_json(&self, text: &str) -> Result<(), UserError> {
+    fn parse(&self, text: &str) -> Result<Settings, UserError> {
+        let settings = || Settings::parse(text).map_err(|error| self.unreadable(&error, INVALID_HINT));
         if text.trim().is_empty() {
-            return Ok(());
+            return settings();
         }
+        // The other parser accepts comments and commas that Claude Code rejects.
         match serde_json::from_str::<Value>(text) {
-            Ok(Value::Object(_)) => Ok(()),
+            Ok(Value::Object(_)) => settings(),
             Ok(_) => Err(self.shape_error("the content is not an object")),
             Err(error) => {
                 let line = text.lines().nth(error.line().saturating_sub(1)).unwrap_or_default();
@@ -149,10 +148,11 @@ impl SettingsFile {
         self.unreadable(&shape, "fix it: Claude Code rejects it too; nothing was changed")
     }
 
-    fn change(&self, before: Option<String>, after: String, needs_backup: bool) -> SettingsChange {
+    fn change(&self, before: Option<String>, settings: &Settings, needs_backup: bool) -> SettingsChange {
+        let after = settings.to_string();
+        let ace = settings.entries().iter().any(Entry::is_ace);
         let settings: Value = serde_json::from_str(&after).unwrap_or_default();
         let disabled = settings["disableAllHooks"] == true;
-        let ace = entries(&after).iter().any(Entry::is_ace);
         let warnings = [(disabled, SettingsWarning::HooksAreDisabled), (ace, SettingsWarning::AceHooks)];
         let warnings =
             warnings.into_iter().filter_map(|(applies, warning)| applies.then_some(warning)).collect();

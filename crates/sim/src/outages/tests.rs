@@ -11,7 +11,8 @@ fn default_policy_continues_soon_after_an_outage() {
     assert!(lateness.p50 <= Span::from_secs(10), "median lateness {}", lateness.p50);
     // In time is within 30 % of the outage, or 10 s.
     let latest = |outage: Span| Span::from_secs(10).max(Span(outage.0 * 30 / 100));
-    let in_time = runs.iter().filter(|run| run.lateness.is_some_and(|late| late <= latest(run.outage))).count();
+    let in_time =
+        runs.iter().filter(|run| run.lateness.is_some_and(|late| late <= latest(run.outage))).count();
     assert!(in_time * 100 / runs.len() >= 90, "{in_time} in time, p90 {}", lateness.p90);
     let failed = Quantiles::new(runs.iter().map(|run| run.failed_requests).collect());
     assert!(failed.p50 <= 30, "median {} failed requests", failed.p50);

@@ -8,11 +8,12 @@
 //! ]}]}}
 //! ```
 
-use super::spans::{Item, find_item, insert_item, items, remove_item};
 use crate::hooks::HookEvent;
-use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-use std::ops::Range;
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstRootNode};
+use jsonc_parser::json;
+use serde::Deserialize;
+use std::fmt;
 
 const PROGRAM_NAME: &str = "longhaul";
 /// Scripts of the ACE playbook hooks, as its installer names them.
@@ -27,30 +28,19 @@ pub struct HookEntry {
     pub command: String,
 }
 
+/// Settings whose hooks can be added and removed.
+#[derive(Debug)]
+pub(super) struct Settings(CstRootNode);
+
 /// An installed hook of any program.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Entry {
-    pub(super) event: String,
+    event: String,
     matcher: Option<String>,
     pub(super) command: String,
     timeout: Option<f64>,
-    /// Path to the hook: the items and the index in the settings, in `hooks`, in the event and in its group.
-    path: [(Vec<Item>, usize); 4],
-}
-
-#[derive(Serialize)]
-struct Group<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    matcher: Option<&'a str>,
-    hooks: [Command<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct Command<'a> {
-    #[serde(rename = "type")]
-    class: &'static str,
-    command: &'a str,
-    timeout: u32,
+    /// `hooks`, the event, the group and the hook.
+    path: [CstNode; 4],
 }
 
 #[derive(Default, Deserialize)]
@@ -66,6 +56,58 @@ struct HookFields {
 // The agent waits this long for a hook, and Longhaul's hooks take milliseconds. Without a timeout, all hooks
 // at the end of a session share 1.5 seconds, which is too short under load (2.1.330).
 const TIMEOUT_S: u32 = 10;
+
+impl Settings {
+    /// Parses JSON.
+    pub(super) fn parse(text: &str) -> Result<Settings, String> {
+        let root = CstRootNode::parse(text, &ParseOptions::default());
+        root.map(Settings).map_err(|error| error.to_string())
+    }
+
+    /// Returns every hook. Values of an unexpected form are skipped.
+    pub(super) fn entries(&self) -> Vec<Entry> {
+        let mut found = Vec::new();
+        let Some(hooks) = self.0.object_value().and_then(|root| root.get("hooks")) else { return found };
+        for event in hooks.object_value().map(|events| events.properties()).unwrap_or_default() {
+            for group in elements(event.array_value()) {
+                let matcher = fields(&group).matcher;
+                for command in elements(group.as_object().and_then(|group| group.array_value("hooks"))) {
+                    let HookFields { command: line, timeout, .. } = fields(&command);
+                    found.push(Entry {
+                        event: event.decoded_name().unwrap_or_default(),
+                        matcher: matcher.clone(),
+                        command: line,
+                        timeout,
+                        path: [hooks.clone().into(), event.clone().into(), group.clone(), command],
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// Adds a hook. The error describes a value of an unexpected type.
+    pub(super) fn insert(&self, requested: &HookEntry) -> Result<(), String> {
+        let event = requested.event.as_str();
+        let root = self.0.object_value_or_create().ok_or("the content is not an object")?;
+        let hooks = root.object_value_or_create("hooks").ok_or("`hooks` is not an object")?;
+        let groups = hooks.array_value_or_create(event);
+        let groups = groups.ok_or_else(|| format!("`hooks.{event}` is not an array"))?;
+        let command = requested.command.as_str();
+        let command = json!({"type": "command", "command": command, "timeout": TIMEOUT_S});
+        let matcher = requested.event.matcher().map(|matcher| ("matcher".to_owned(), matcher.into()));
+        let hooks = ("hooks".to_owned(), CstInputValue::Array(vec![command]));
+        groups.ensure_multiline();
+        groups.append(CstInputValue::Object(matcher.into_iter().chain([hooks]).collect()));
+        Ok(())
+    }
+}
+
+impl fmt::Display for Settings {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(out)
+    }
+}
 
 impl Entry {
     /// Returns whether it calls Longhaul at any path, under its default name or `program_name`.
@@ -89,70 +131,21 @@ impl Entry {
             && self.timeout == Some(f64::from(TIMEOUT_S))
     }
 
-    /// Returns the settings without it and without containers that held only it.
-    pub(super) fn remove_from(&self, text: &str) -> String {
-        let alone = self.path.iter().rev().take_while(|(items, _)| items.len() == 1).count();
-        let level = (self.path.len() - 1).saturating_sub(alone);
-        let (items, index) = &self.path[level];
-        remove_item(text, items, *index)
+    /// Removes it from its settings, with containers that held only it.
+    pub(super) fn remove(self) {
+        let is_alone = |node: &&CstNode| {
+            node.parent().is_some_and(|parent| parent.children_exclude_trivia_and_tokens().len() == 1)
+        };
+        let alone = self.path.iter().rev().take_while(is_alone).count();
+        let outermost = self.path.len().saturating_sub(alone + 1);
+        self.path[outermost].clone().remove();
     }
 }
 
-/// Returns every hook of these settings. Values of an unexpected form are skipped.
-pub(super) fn entries(text: &str) -> Vec<Entry> {
-    let mut found = Vec::new();
-    let Some(root) = items(text, &(0..text.len())) else { return found };
-    let Some((hooks_index, hooks)) = find_item(&root, "hooks") else { return found };
-    let Some(events) = items(text, &hooks.value) else { return found };
-    for (event_index, event) in events.iter().enumerate() {
-        let groups = elements(text, &event.value);
-        for (group_index, group) in groups.iter().enumerate() {
-            let fields: HookFields = serde_json::from_str(&text[group.value.clone()]).unwrap_or_default();
-            let members = items(text, &group.value).unwrap_or_default();
-            let commands = find_item(&members, "hooks")
-                .map(|(_, inner)| elements(text, &inner.value))
-                .unwrap_or_default();
-            for (command_index, command) in commands.iter().enumerate() {
-                let HookFields { command, timeout, .. } =
-                    serde_json::from_str(&text[command.value.clone()]).unwrap_or_default();
-                let path = [
-                    (root.clone(), hooks_index),
-                    (events.clone(), event_index),
-                    (groups.clone(), group_index),
-                    (commands.clone(), command_index),
-                ];
-                let matcher = fields.matcher.clone();
-                found.push(Entry { event: event.name.clone(), matcher, command, timeout, path });
-            }
-        }
-    }
-    found
+fn elements(array: Option<CstArray>) -> Vec<CstNode> {
+    array.map(|array| array.elements()).unwrap_or_default()
 }
 
-/// Returns the settings with one more hook, or a description of a value of an unexpected type.
-pub(super) fn insert(text: &str, requested: &HookEntry) -> Result<String, String> {
-    let command = Command { class: "command", command: &requested.command, timeout: TIMEOUT_S };
-    let group = Group { matcher: requested.event.matcher(), hooks: [command] };
-    let event = requested.event.as_str();
-    let root = items(text, &(0..text.len())).filter(|_| text.trim_start().starts_with('{'));
-    let root = root.ok_or("the content is not an object")?;
-    let Some((_, hooks)) = find_item(&root, "hooks") else {
-        let trimmed = text.len() - text.trim_start().len()..text.trim_end().len();
-        return Ok(insert_item(text, &trimmed, &root, Some("hooks"), &BTreeMap::from([(event, [group])])));
-    };
-    let is_object = text[hooks.value.clone()].starts_with('{');
-    let events = items(text, &hooks.value).filter(|_| is_object);
-    let events = events.ok_or("`hooks` is not an object")?;
-    let Some((_, groups)) = find_item(&events, event) else {
-        return Ok(insert_item(text, &hooks.value, &events, Some(event), &[group]));
-    };
-    let is_array = text[groups.value.clone()].starts_with('[');
-    let inner = items(text, &groups.value).filter(|_| is_array);
-    let inner = inner.ok_or_else(|| format!("`hooks.{event}` is not an array"))?;
-    Ok(insert_item(text, &groups.value, &inner, None, &group))
-}
-
-/// Returns the elements of an array, or an empty list if the value is not an array.
-fn elements(text: &str, range: &Range<usize>) -> Vec<Item> {
-    if text[range.clone()].starts_with('[') { items(text, range).unwrap_or_default() } else { Vec::new() }
+fn fields(node: &CstNode) -> HookFields {
+    node.to_serde_value().and_then(|value| serde_json::from_value(value).ok()).unwrap_or_default()
 }
