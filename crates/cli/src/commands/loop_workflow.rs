@@ -3,19 +3,20 @@
 mod board;
 mod dry_run;
 mod envelope;
+mod lines;
 mod phase_run;
 mod plan_check;
 mod progress;
 mod supervise;
 mod targets;
 
-pub use board::NEXT_WAITS_FOR_MEMORY;
 #[cfg(test)]
 pub use dry_run::LoopDryRun;
 pub use dry_run::{ValidateOutput, print as print_dry_run};
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-pub use envelope::{RunLines, phase_lines, print_end};
+pub use envelope::print_end;
+pub use lines::{headline, phase_lines, phases_lines, warning_line};
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};

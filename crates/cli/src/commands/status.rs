@@ -2,16 +2,15 @@
 
 mod watch;
 
-use super::loop_workflow::{self, RunLines};
+use super::loop_workflow::{self, phases_lines};
 use super::runs::{Row, RowState, activity, table};
 use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
-use crate::output::time::future_time;
 use crate::workflow_history::add_live_costs;
 use crate::{open_home, open_ledger, output, prompt_arg};
-use longhaul_core::{OutcomeKind, WorkflowDeadlineKind};
+use longhaul_core::OutcomeKind;
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -79,7 +78,7 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
             let activities =
                 status.runs.iter().map(|run| (run.row.entry.id.to_string(), run.activity.clone()));
             let runs = activities.collect();
-            let trees = status.workflows.iter().map(|workflow| tree(workflow, &runs, colors));
+            let trees = status.workflows.iter().map(|workflow| tree(workflow, Some(&runs), colors));
             let trees: String = trees.collect();
             let in_tree = |run: &&ActiveRun| {
                 let position = run.row.entry.workflow.as_ref();
@@ -148,31 +147,13 @@ fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
     Some(status)
 }
 
-/// Renders a workflow with its phases and runs.
-fn tree(status: &WorkflowStatus, activities: &BTreeMap<String, String>, colors: Colors) -> String {
-    let lines = loop_workflow::phase_lines(status, RunLines::Shown(activities), colors);
-    format!("{}\n{lines}", headline(status))
+/// Renders a workflow with its phases and, with the activities of live runs, its runs.
+fn tree(status: &WorkflowStatus, activities: Option<&BTreeMap<String, String>>, colors: Colors) -> String {
+    format!("{}\n{}", headline(status), phases_lines(status, activities, colors))
 }
 
-/// `workflow kxhfgg: running, iteration 2 of 10, $3.45`.
 fn headline(status: &WorkflowStatus) -> String {
-    let until = match status.deadline_at {
-        Some(at) if status.status == "waiting" => format!(" until {}", future_time(at.0)),
-        _ if status.deadline.as_deref() == Some(WorkflowDeadlineKind::Memory.as_str())
-            && status.status == "running" =>
-        {
-            loop_workflow::NEXT_WAITS_FOR_MEMORY.to_owned()
-        }
-        Some(_) | None => String::new(),
-    };
-    format!(
-        "workflow {}: {}{until}, iteration {} of {}, ${:.2}",
-        status.workflow_id,
-        status.status,
-        status.iteration,
-        status.iterations_max,
-        status.total_cost_usd.0.as_dollars()
-    )
+    loop_workflow::headline(&format!("workflow {}", status.workflow_id), status)
 }
 
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {

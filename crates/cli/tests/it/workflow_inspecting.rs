@@ -206,7 +206,7 @@ fn terminal_shows_the_live_runs_of_a_workflow_and_of_an_attached_one() {
     wait_until("the tool is shown", || terminal.shows(&format!("  {id}-1-slow-2 (two): ")));
     wait_until("the tool is shown", || terminal.shows("Bash: test -e go"));
     let rows = terminal.rows();
-    let view = rows.iter().position(|row| row.starts_with(&format!("nightly ({id}): working, ")));
+    let view = rows.iter().position(|row| row.starts_with(&format!("nightly ({id}): running, ")));
     let view = &rows[view.expect("the state is shown")..];
     assert!(view[1].starts_with("  quick done, slow 0 of 2 done"), "{rows:?}");
     assert!(view[2].starts_with(&format!("  {id}-1-slow-1 (one): $")), "{rows:?}");
@@ -230,7 +230,7 @@ fn terminal_shows_the_live_runs_of_a_workflow_and_of_an_attached_one() {
     watching.signal(Signal::INT);
     assert_eq!(watching.wait(), Some(130));
     let rows = terminal.rows();
-    assert!(!terminal.shows("): working, "), "{rows:?}");
+    assert!(!terminal.shows("): running, "), "{rows:?}");
     assert!(terminal.shows("slow: done, 2 of 2 runs done"), "{rows:?}");
 }
 

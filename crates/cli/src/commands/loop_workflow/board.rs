@@ -1,58 +1,38 @@
-//! The live view of a workflow: its phases and its live runs in at most twelve lines, as a pure function of the
-//! board, the time and the size of the terminal. A run's own files say what it does.
+//! The live view of a workflow: its phases and its live runs in at most twelve lines, as a pure function of its
+//! status, the time and the size of the terminal. A run's own files say what it does.
 
+use super::lines::headline;
 use crate::commands::runs::working;
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::fit;
 use crate::output::{phrases, time};
 use longhaul::workflow::WorkflowView;
-use longhaul_core::{
-    ItemState, ItemStatus, Moment, OutcomeKind, PhaseStatus, RunId, RunKey, Span, Usd, WorkflowDeadlineKind,
-    WorkflowStage,
-};
-use longhaul_store::{Home, RunDir, Status};
+use longhaul_core::{Moment, OutcomeKind, RunId, Span, Usd, WorkflowDeadlineKind};
+use longhaul_store::{Home, ItemReport, PhaseReport, RunDir, WorkflowStatus};
 use std::collections::BTreeMap;
+use std::process;
 
 // A frame of half a usual terminal, so that the lines above it stay readable.
 const LINES_MAX: usize = 12;
-/// Follows the state of a workflow.
-pub const NEXT_WAITS_FOR_MEMORY: &str = ", the next run waits for memory";
 // Reading the files of a run takes a moment, and its tool calls take seconds.
 const READ_EVERY: Span = Span::from_secs(2);
 
 /// A workflow as of its last step. It is a copy, because a thread draws it between the steps.
 pub struct Board {
     home: Home,
+    workflow: RunId,
     /// `kxhfgg`, or `nightly (kxhfgg)`.
     label: String,
-    state: &'static str,
-    /// Whether the next run waits until more memory is available.
-    waits_for_memory: bool,
-    iteration: u32,
-    iterations_max: u32,
     started_at: Moment,
-    cost: Usd,
-    budget: Option<Usd>,
-    /// `plan done`, `prove 3 of 12 done`.
-    phases: Vec<String>,
-    rows: Vec<BoardRow>,
-    /// Runs whose files were read, as of a time.
+    /// State after the last step. `None` before the first one.
+    status: Option<WorkflowStatus>,
+    /// Live runs whose files were read, as of a time.
     read: BTreeMap<RunId, (Moment, RunView)>,
 }
 
-/// A run that is neither pending nor ended.
-struct BoardRow {
-    run: RunId,
-    item: String,
-    status: ItemStatus,
-    cost: Usd,
-}
-
 /// State of a live run, as its files describe it.
-#[derive(Clone, Default)]
 struct RunView {
     activity: String,
-    waits_until: Option<Moment>,
     cost: Usd,
 }
 
@@ -61,95 +41,66 @@ impl Board {
         let label = name.map(|name| format!("{} ({workflow})", phrases::one_line(name)));
         Board {
             home,
+            workflow: workflow.clone(),
             label: label.unwrap_or_else(|| workflow.to_string()),
-            state: "starting",
-            waits_for_memory: false,
-            iteration: 0,
-            iterations_max: 0,
             started_at,
-            cost: Usd::ZERO,
-            budget: None,
-            phases: Vec::new(),
-            rows: Vec::new(),
+            status: None,
             read: BTreeMap::new(),
         }
     }
 
     /// Applies the changes of a step.
-    pub fn update(&mut self, workflow: &RunId, view: WorkflowView<'_>) {
-        let (state, policy) = (view.workflow.state(), view.policy);
-        self.iteration = state.iteration;
-        self.iterations_max = state.iterations_max(policy);
-        self.cost = state.cost;
-        self.budget = state.limits(policy).budget;
-        self.phases = (0..policy.phases.len()).map(|phase| phase_text(view, phase)).collect();
-        let active = state.all_items().filter(|(_, item)| is_active(item.status));
-        let row = |(key, item): (RunKey, &ItemState)| BoardRow {
-            run: key.run_id(workflow, &policy.phases[key.phase].name),
-            item: if policy.phases[key.phase].has_items { item.name.clone() } else { String::new() },
-            status: item.status,
-            cost: item.cost,
-        };
-        self.rows = active.map(row).collect();
-        self.read.retain(|run, _| self.rows.iter().any(|row| row.run == *run));
-        let deadline = view.workflow.deadline(policy);
-        self.waits_for_memory =
-            deadline.is_some_and(|deadline| deadline.kind == WorkflowDeadlineKind::Memory);
-        self.state = match state.stage {
-            WorkflowStage::New | WorkflowStage::Running if state.stop.is_some() => "stopping",
-            WorkflowStage::New | WorkflowStage::Running if state.live().next().is_some() => "working",
-            WorkflowStage::New | WorkflowStage::Running if self.rows.is_empty() => "between runs",
-            WorkflowStage::New | WorkflowStage::Running => "waiting",
-            WorkflowStage::Suspended { .. } => "suspended",
-            WorkflowStage::Finished { .. } => "finished",
-        };
+    pub fn update(&mut self, view: WorkflowView<'_>) {
+        let status = WorkflowStatus::new(
+            &self.workflow,
+            view.workflow,
+            view.policy,
+            |_, _| None,
+            process::id(),
+            view.at,
+        );
+        self.read.retain(|run, _| live(&status).any(|item| item.run.as_ref() == Some(run)));
+        self.status = Some(status);
     }
 
     /// Shows that the next run waits for memory, until a step changes that.
     pub fn delay_for_memory(&mut self) {
-        self.waits_for_memory = true;
+        if let Some(status) = &mut self.status {
+            status.deadline = Some(WorkflowDeadlineKind::Memory.as_str().to_owned());
+        }
     }
 
     /// Returns the lines for a terminal of this size. Each fits. The files of the runs on the screen are read again
     /// if they were read a while ago.
     pub fn lines(&mut self, now: Moment, width: usize, height: usize) -> Vec<String> {
+        let Some(status) = &self.status else { return vec![fit(&self.label, width)] };
         let height = height.min(LINES_MAX);
-        let shown = self.rows.len().min(height.saturating_sub(2));
+        let items: Vec<&ItemReport> = live(status).collect();
+        let shown = items.len().min(height.saturating_sub(2));
         // The last line counts the runs that do not fit.
-        let shown = if shown < self.rows.len() { shown.saturating_sub(1) } else { shown };
-        for row in &self.rows[..shown] {
-            let is_old = self.read.get(&row.run).is_none_or(|(at, _)| now.since(*at) >= READ_EVERY);
-            if is_old && row.status == ItemStatus::Live {
-                self.read.insert(row.run.clone(), (now, run_view(&self.home, &row.run)));
+        let shown = if shown < items.len() { shown.saturating_sub(1) } else { shown };
+        for run in
+            items[..shown].iter().filter(|item| item.status == "running").filter_map(|item| item.run.as_ref())
+        {
+            if self.read.get(run).is_none_or(|(at, _)| now.since(*at) >= READ_EVERY) {
+                self.read.insert(run.clone(), (now, run_view(&self.home, run, now)));
             }
         }
-        let view = |run: &RunId| self.read.get(run).map(|(_, view)| view);
-        let rows = self.rows[..shown].iter().map(|row| row_text(row, view(&row.run), now));
-        let more = self.rows.len() - shown;
+        let view = |item: &ItemReport| self.read.get(item.run.as_ref()?).map(|(_, view)| view);
+        let rows = items[..shown].iter().map(|item| row_text(item, view(item), now));
+        let more = items.len() - shown;
         let more = (more > 0).then(|| format!("and {more} more"));
-        let details = [self.phases.join(", ")].into_iter().chain(rows).chain(more);
+        let phases: Vec<String> = status.phases.iter().map(phase_text).collect();
+        let details = [phases.join(", ")].into_iter().chain(rows).chain(more);
         let details = details.map(|line| format!("  {line}"));
-        let lines = [self.headline(now)].into_iter().chain(details);
-        lines.take(height).map(|line| fit(&line, width)).collect()
-    }
-
-    /// `nightly (kxhfgg): working, iteration 2 of 10, 42m 10s, $3.45 of $20.00`.
-    fn headline(&self, now: Moment) -> String {
-        let iteration = match self.iterations_max {
-            0 | 1 => String::new(),
-            max => format!(", iteration {} of {max}", self.iteration),
-        };
-        let of_budget = self.budget.map_or_else(String::new, |usd| format!(" of {}", phrases::money(usd)));
+        // The status has the costs up to the last end of each run.
+        let since =
+            items.iter().filter_map(|item| Some(view(item)?.cost.saturating_sub(item.total_cost_usd.0)));
+        let cost = status.total_cost_usd.0 + since.sum();
+        let status = WorkflowStatus { total_cost_usd: cost.into(), ..status.clone() };
         let wall = Span::from_secs(now.since(self.started_at).millis() / 1000);
-        let cost = phrases::money(self.cost + self.live_cost());
-        let delay = if self.waits_for_memory { NEXT_WAITS_FOR_MEMORY } else { "" };
-        format!("{}: {}{delay}{iteration}, {wall}, {cost}{of_budget}", self.label, self.state)
-    }
-
-    /// Returns what the runs on the screen used since their last end.
-    fn live_cost(&self) -> Usd {
-        let live = self.rows.iter().filter_map(|row| Some((row, self.read.get(&row.run)?)));
-        live.map(|(row, (_, view))| view.cost.saturating_sub(row.cost)).sum()
+        let headline = format!("{}, {wall}", headline(&self.label, &status));
+        [headline].into_iter().chain(details).take(height).map(|line| fit(&line, width)).collect()
     }
 }
 
@@ -162,88 +113,66 @@ pub fn colored_lines(board: &mut Board, now: Moment, width: usize, height: usize
     lines
 }
 
-fn is_active(status: ItemStatus) -> bool {
-    match status {
-        ItemStatus::Live | ItemStatus::Parked { .. } | ItemStatus::Limited { .. } => true,
-        ItemStatus::Pending
-        | ItemStatus::Resuming { .. }
-        | ItemStatus::Suspended
-        | ItemStatus::Ended { .. } => false,
+/// Returns the runs that are neither pending nor ended.
+fn live(status: &WorkflowStatus) -> impl Iterator<Item = &ItemReport> {
+    let items = status.phases.iter().flat_map(|phase| &phase.items);
+    items.filter(|item| ["running", "parked", "limited"].contains(&item.status.as_str()))
+}
+
+/// `plan done`, or with items `prove 3 of 12 done, 1 not`.
+fn phase_text(phase: &PhaseReport) -> String {
+    let PhaseReport { name, status, items, .. } = phase;
+    if status != "running" || items.iter().any(|item| item.item.is_none()) {
+        return format!("{name} {status}");
     }
-}
-
-fn phase_text(view: WorkflowView<'_>, phase: usize) -> String {
-    let (state, policy) = (view.workflow.state(), view.policy);
-    let name = &policy.phases[phase].name;
-    let items: Vec<&ItemState> = state.items(phase).map(|(_, item)| item).collect();
-    let word = match state.phase_status(policy, phase) {
-        PhaseStatus::Pending => "pending",
-        PhaseStatus::Skipped => "skipped",
-        PhaseStatus::Running if items.is_empty() => "listing items",
-        PhaseStatus::Running if policy.phases[phase].has_items => {
-            let ended = |done: bool| {
-                let is_counted = |status| match status {
-                    ItemStatus::Ended { outcome } => (outcome.kind == OutcomeKind::Done) == done,
-                    ItemStatus::Pending
-                    | ItemStatus::Resuming { .. }
-                    | ItemStatus::Live
-                    | ItemStatus::Parked { .. }
-                    | ItemStatus::Limited { .. }
-                    | ItemStatus::Suspended => false,
-                };
-                items.iter().filter(|item| is_counted(item.status)).count()
-            };
-            let failed = match ended(false) {
-                0 => String::new(),
-                failed => format!(", {failed} not"),
-            };
-            return format!("{name} {} of {} done{failed}", ended(true), items.len());
-        }
-        PhaseStatus::Running => "running",
-        PhaseStatus::Ended => {
-            let outcome = state.phases.get(phase).and_then(|state| state.outcome);
-            outcome.map_or("done", |outcome| outcome.kind.as_str())
-        }
+    if items.is_empty() {
+        return format!("{name} listing items");
+    }
+    let is_done = |item: &&ItemReport| item.status == OutcomeKind::Done.as_str();
+    let has_failed = |item: &&ItemReport| {
+        OutcomeKind::ALL.iter().any(|kind| *kind != OutcomeKind::Suspended && kind.as_str() == item.status)
+            && !is_done(item)
     };
-    format!("{name} {word}")
+    let failed = match items.iter().filter(has_failed).count() {
+        0 => String::new(),
+        failed => format!(", {failed} not"),
+    };
+    format!("{name} {} of {} done{failed}", items.iter().filter(is_done).count(), items.len())
 }
 
-fn run_view(home: &Home, run: &RunId) -> RunView {
+fn run_view(home: &Home, run: &RunId, now: Moment) -> RunView {
     let dir = home.run_with_id(run).ok().flatten();
     let read = |dir: RunDir| {
-        let status: Status = dir.status().ok()?;
-        let waits_until = status.deadline_at.filter(|_| status.status == "waiting").map(|at| at.0);
-        let activity = match (waits_until, status.fault) {
-            (Some(_), Some(fault)) => fault.describe().to_owned(),
-            (Some(_), None) => String::new(),
-            (None, _) => working(&dir),
+        let status = dir.status().ok()?;
+        let activity = match status.deadline_at.filter(|_| status.status == "waiting") {
+            Some(at) => {
+                let cause = status.fault.map_or_else(String::new, |fault| format!(": {}", fault.describe()));
+                format!("{}{cause}", until("waiting", at.0, now))
+            }
+            None => phrases::one_line(&working(&dir)),
         };
-        Some(RunView { activity, waits_until, cost: status.total_cost_usd.0 })
+        Some(RunView { activity, cost: status.total_cost_usd.0 })
     };
-    dir.and_then(read).unwrap_or_else(|| RunView { activity: "starting".to_owned(), ..RunView::default() })
+    dir.and_then(read).unwrap_or_else(|| RunView { activity: "starting".to_owned(), cost: Usd::ZERO })
 }
 
-/// `kxhfgg-2-prove-1 (Algebra.lean): Bash: lake build, $0.45`.
-fn row_text(row: &BoardRow, view: Option<&RunView>, now: Moment) -> String {
-    let item = phrases::one_line(&row.item);
-    let item = if item.is_empty() { item } else { format!(" ({item})") };
-    let cost = phrases::money(view.map_or(row.cost, |view| view.cost.max(row.cost)));
-    let until = |verb: &str, until: Moment| {
-        let remaining = Span::from_secs(until.since(now).millis() / 1000);
-        format!("{verb} until {} (in {remaining})", time::future_time(until))
-    };
-    let text = match (row.status, view) {
-        (ItemStatus::Parked { until: at }, _) => until("parked", at),
-        (ItemStatus::Limited { .. }, _) => "waiting for a larger share of the budget".to_owned(),
-        (_, Some(RunView { waits_until: Some(at), activity, .. })) => {
-            let cause = if activity.is_empty() { String::new() } else { format!(": {activity}") };
-            format!("{}{cause}", until("waiting", *at))
-        }
-        (_, Some(view)) => phrases::one_line(&view.activity),
-        (_, None) => "starting".to_owned(),
+fn until(verb: &str, until: Moment, now: Moment) -> String {
+    let remaining = Span::from_secs(until.since(now).millis() / 1000);
+    format!("{verb} until {} (in {remaining})", time::future_time(until))
+}
+
+/// `kxhfgg-2-prove-1 (Algebra.lean): $0.45, Bash: lake build`.
+fn row_text(item: &ItemReport, view: Option<&RunView>, now: Moment) -> String {
+    let name = item.item.as_ref().map_or_else(String::new, |name| format!(" ({})", phrases::one_line(name)));
+    let cost = view.map_or(Usd::ZERO, |view| view.cost).max(item.total_cost_usd.0);
+    let text = match (item.until, view) {
+        (Some(at), _) => until("parked", at.0, now),
+        (None, _) if item.status == "limited" => "waiting for a larger share of the budget".to_owned(),
+        (None, view) => view.map_or_else(|| "starting".to_owned(), |view| view.activity.clone()),
     };
     // The cost comes first, because a long command may be cut off.
-    format!("{}{item}: {cost}, {text}", row.run)
+    let run = item.run.as_ref().map_or("", |run| run.as_str());
+    format!("{run}{name}: {}, {text}", phrases::money(cost))
 }
 
 #[cfg(test)]

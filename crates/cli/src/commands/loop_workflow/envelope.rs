@@ -1,14 +1,15 @@
 //! The JSON output of `longhaul loop`, and its text: the outcome, what failed, and what to type next.
 
+use super::lines::phases_lines;
 use crate::args::{GlobalArgs, OutputFormat};
-use crate::commands::runs::table::{outcome_style, status_style};
+use crate::commands::runs::table::outcome_style;
 use crate::output;
 use crate::output::color::{Colors, Style};
-use crate::output::phrases::one_line;
+use crate::output::phrases::money;
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
-use longhaul_store::{ItemReport, PhaseReport, WorkflowStatus};
+use longhaul_store::PhaseReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -112,57 +113,10 @@ fn text(report: &WorkflowReport) -> String {
         report.wall,
         status.iteration,
         status.iterations_max,
-        dollars(status.total_cost_usd)
+        money(status.total_cost_usd.0)
     );
-    text += &phase_lines(status, RunLines::Shown(&BTreeMap::new()), colors);
+    text += &phases_lines(status, Some(&BTreeMap::new()), colors);
     text
-}
-
-/// Whether a phase has lines for its runs.
-#[derive(Clone, Copy)]
-pub enum RunLines<'a> {
-    /// With the activities of live runs, by their ids.
-    Shown(&'a BTreeMap<String, String>),
-    Omitted,
-}
-
-/// Returns a line for each phase and each warning. With runs, also one for each run if the phase has items or the run is
-/// not done.
-pub fn phase_lines(status: &WorkflowStatus, runs: RunLines<'_>, colors: Colors) -> String {
-    let mut text = String::new();
-    for phase in &status.phases {
-        let count = phase.items.iter().filter(|item| item.run.is_some()).count();
-        let of_runs = if count > 1 { format!(", {count} runs") } else { String::new() };
-        let cost: Dollars = Dollars(phase.items.iter().map(|item| item.total_cost_usd.0).sum());
-        let word = colors.styled(&phase.status, status_style(&phase.status));
-        text += &format!("  {:<16} {word}{of_runs}, {}\n", phase.name, dollars(cost));
-        let problem = phase.problem.iter().cloned();
-        let deferred = (phase.deferred > 0).then(|| format!("{} more items are deferred", phase.deferred));
-        for note in problem.chain(deferred) {
-            text += &format!("    {note}\n");
-        }
-        let RunLines::Shown(activities) = runs else { continue };
-        let is_shown = |item: &&ItemReport| phase.items.len() > 1 || item.status != "done";
-        for item in phase.items.iter().filter(is_shown) {
-            let Some(run) = &item.run else { continue };
-            let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {name}"));
-            let problem = item.problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
-            let word = colors.styled(&item.status, status_style(&item.status));
-            let activity = activities.get(run.as_str()).filter(|_| item.status == "running");
-            let activity = activity.map_or_else(String::new, |activity| {
-                format!(": {}, {}", one_line(activity), dollars(item.total_cost_usd))
-            });
-            text += &format!("    {run}  {word}{activity}{problem}{name}\n");
-        }
-    }
-    for warning in &status.warnings {
-        text += &format!("  warning: {}\n", one_line(warning));
-    }
-    text
-}
-
-fn dollars(cost: Dollars) -> String {
-    format!("${:.2}", cost.0.as_dollars())
 }
 
 /// Prints the outcome on stderr, because a program may read stdout.
@@ -175,10 +129,9 @@ fn print_outcome(global: &GlobalArgs, report: &WorkflowReport, next: &[String]) 
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
     let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
     let text = format!("workflow {} finished: {kind}{reason}", report.workflow);
-    match outcome_style(kind) {
-        Some(Style::Bad) => output::print_error(&text, hint),
-        Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
-            output::print_warning(&text, hint);
-        }
+    if outcome_style(kind) == Some(Style::Bad) {
+        output::print_error(&text, hint);
+    } else {
+        output::print_warning(&text, hint);
     }
 }

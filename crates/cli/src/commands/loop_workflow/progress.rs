@@ -15,11 +15,10 @@ use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
 
-/// Prints lines on stderr, and steps on stdout if they are requested.
+/// Prints lines on stderr and, in `--output-format stream-json`, steps on stdout.
 pub struct WorkflowProgress {
     quiet: bool,
-    /// Whether each step is printed on stdout.
-    streams: bool,
+    prints_steps: bool,
     workflow: RunId,
     clock: TimeFormat,
     /// Whether a shortage of memory was reported and no run has started since.
@@ -34,7 +33,7 @@ impl WorkflowProgress {
     pub fn new(global: &GlobalArgs) -> WorkflowProgress {
         WorkflowProgress {
             quiet: global.quiet,
-            streams: output::format(global) == OutputFormat::StreamJson,
+            prints_steps: output::format(global) == OutputFormat::StreamJson,
             workflow: RunId::from(""),
             clock: TimeFormat::here(),
             has_reported_memory: false,
@@ -46,7 +45,7 @@ impl WorkflowProgress {
 
     /// Creates the progress of one of several workflows.
     pub fn lines_only(global: &GlobalArgs) -> WorkflowProgress {
-        WorkflowProgress { has_lines_only: true, streams: false, ..WorkflowProgress::new(global) }
+        WorkflowProgress { prints_steps: false, has_lines_only: true, ..WorkflowProgress::new(global) }
     }
 
     /// Removes the live view.
@@ -139,12 +138,13 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_step(&mut self, view: WorkflowView<'_>, records: &[WorkflowRecord]) {
-        if self.streams {
-            let (r#type, workflow) = ("longhaul_workflow", self.workflow.as_str());
-            output::print_text(&output::line(&WorkflowLine { r#type, workflow, at: view.at, records }));
-        }
         if let Some(board) = &self.board {
-            board.lock().expect("no drawing panics").update(&self.workflow, view);
+            board.lock().expect("no drawing panics").update(view);
+        }
+        if self.prints_steps {
+            let workflow = self.workflow.as_str();
+            let line = WorkflowLine { r#type: "longhaul_workflow", workflow, at: view.at, records };
+            output::print_text(&output::line(&line));
         }
         records.iter().for_each(|record| self.record(view, record));
         if let Some(region) = &self.region {

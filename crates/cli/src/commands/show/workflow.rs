@@ -2,7 +2,8 @@
 
 use super::text::line;
 use crate::args::GlobalArgs;
-use crate::commands::runs::table::{outcome_style, status_style};
+use crate::commands::loop_workflow::{phase_lines, warning_line};
+use crate::commands::runs::table::outcome_style;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
@@ -11,7 +12,7 @@ use crate::output::time::TimeFormat;
 use crate::run_history::NextStep;
 use crate::workflow_history::{WorkflowHistory, WorkflowIteration, WorkflowPhase};
 use longhaul_core::{Dollars, OutcomeKind, Rfc3339, Span};
-use longhaul_store::{Home, ItemReport, WorkflowDir};
+use longhaul_store::{Home, WorkflowDir};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -183,10 +184,13 @@ fn text(
             (None, None) => String::new(),
         };
         out += &format!("  {number}, {}{until}\n", clock.whole(iteration.started_at.0));
-        iteration.phases.iter().for_each(|phase| phase_lines(&mut out, phase, clock, history, colors));
-        for warning in &iteration.warnings {
-            out += &format!("    warning: {}\n", one_line(warning));
-        }
+        let phases = iteration.phases.iter();
+        let phases = phases.map(|WorkflowPhase { report, replaced }| {
+            phase_lines(report, replaced, Some(&BTreeMap::new()), colors)
+        });
+        let lines: String =
+            phases.chain(iteration.warnings.iter().map(|warning| warning_line(warning))).collect();
+        lines.lines().for_each(|line| out += &format!("  {line}\n"));
     }
     out.push('\n');
     line(&mut out, "files", &output.dir);
@@ -215,47 +219,4 @@ fn settings(phase: &PhaseSettings<'_>) -> String {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     if parts.is_empty() { phase.name.to_owned() } else { format!("{}: {}", phase.name, parts.join(", ")) }
-}
-
-fn phase_lines(
-    out: &mut String,
-    phase: &WorkflowPhase,
-    clock: &TimeFormat,
-    history: &WorkflowHistory,
-    colors: Colors,
-) {
-    let report = &phase.report;
-    let runs = || phase.replaced.iter().chain(&report.items).filter(|item| item.run.is_some());
-    let cost = Dollars(runs().map(|item| item.total_cost_usd.0).sum());
-    let word = colors.styled(&report.status, status_style(&report.status));
-    let totals = match runs().count() as u64 {
-        0 => String::new(),
-        count => format!(", {}, {}", counted(count, "run"), money(cost.0)),
-    };
-    *out += &format!("    {:<16} {word}{totals}\n", report.name);
-    let deferred = (report.deferred > 0).then(|| format!("{} more items are deferred", report.deferred));
-    for note in report.problem.iter().map(|problem| one_line(problem)).chain(deferred) {
-        *out += &format!("      {note}\n");
-    }
-    for item in runs() {
-        run_line(out, item, clock, history, colors);
-    }
-}
-
-fn run_line(
-    out: &mut String,
-    item: &ItemReport,
-    clock: &TimeFormat,
-    history: &WorkflowHistory,
-    colors: Colors,
-) {
-    let Some(run) = &item.run else { return };
-    let word = colors.styled(&item.status, status_style(&item.status));
-    let until = item.until.map(|until| format!(" until {}", clock.near(until.0, history.as_of)));
-    let problem = item.problem.as_ref().map(|problem| format!(": {}", one_line(problem)));
-    let name = item.item.as_ref().map(|name| format!("  {}", one_line(name)));
-    let cost = money(item.total_cost_usd.0);
-    let (until, problem, name) =
-        (until.unwrap_or_default(), problem.unwrap_or_default(), name.unwrap_or_default());
-    *out += &format!("      {run}  {word}{until}, {cost}{problem}{name}\n");
 }

@@ -1,7 +1,6 @@
 //! `longhaul status --watch`: a live view of every unfinished workflow and run, until Ctrl-C. It changes nothing.
 
-use super::{headline, unfinished, workflow_status};
-use crate::commands::loop_workflow::{RunLines, phase_lines};
+use super::{headline, tree, unfinished, workflow_status};
 use crate::commands::run::supervisor;
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -184,12 +183,7 @@ fn frame(board: &BoardState, width: usize, height: usize) -> Vec<String> {
 
 /// Returns a line for each workflow and each of its phases. Lines of their own show the live runs.
 fn workflow_lines(workflows: &[WorkflowStatus], width: usize) -> Vec<String> {
-    let text: String = workflows
-        .iter()
-        .map(|status| {
-            format!("{}\n{}", headline(status), phase_lines(status, RunLines::Omitted, Colors::plain()))
-        })
-        .collect();
+    let text: String = workflows.iter().map(|status| tree(status, None, Colors::plain())).collect();
     text.lines().map(|line| envelope_text::fit(line, width)).collect()
 }
 

@@ -93,7 +93,7 @@ fn lines(items: u32, width: usize, height: usize) -> String {
     let (policy, id) = (policy(), RunId::from("kxhfgg"));
     let workflow = Workflow::replay(&records(items));
     let mut board = Board::new(home, &id, Some("nightly"), START);
-    board.update(&id, WorkflowView { workflow: &workflow, policy: &policy, at: START });
+    board.update(WorkflowView { workflow: &workflow, policy: &policy, at: START });
     let now = START + Span::from_secs(130);
     // The time of day depends on the zone.
     let lines = board.lines(now, width, height);
@@ -110,7 +110,7 @@ fn lines(items: u32, width: usize, height: usize) -> String {
 #[test]
 fn shows_phases_and_runs() {
     expect![[r#"
-        nightly (kxhfgg): working, iteration 1 of 10, 2m 10s, $2.10 of $20.00
+        nightly (kxhfgg): waiting until 2026-09-21 15:13, iteration 1 of 10, $2.10 of $20.00, 2m 10s
           plan done, prove 1 of 5 done, 1 not, review pending
           kxhfgg-1-prove-3 (File3.lean): $0.1000, parked until TIME (in 57m 50s)
           kxhfgg-1-prove-4 (File4.lean): $0, starting
@@ -126,12 +126,12 @@ fn delay_for_memory_is_shown_until_a_step() {
     let (policy, id, workflow) = (policy(), RunId::from("kxhfgg"), Workflow::replay(&records(3)));
     let mut board = Board::new(home, &id, None, START);
     let view = WorkflowView { workflow: &workflow, policy: &policy, at: START };
-    board.update(&id, view);
+    board.update(view);
     board.delay_for_memory();
     let headline = |board: &mut Board| board.lines(START, 100, 1).remove(0);
     assert!(headline(&mut board).starts_with("kxhfgg: waiting, the next run waits for memory, iteration 1"));
-    board.update(&id, view);
-    assert!(headline(&mut board).starts_with("kxhfgg: waiting, iteration 1"));
+    board.update(view);
+    assert!(headline(&mut board).starts_with("kxhfgg: waiting until "));
 }
 
 #[test]
