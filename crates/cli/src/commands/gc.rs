@@ -3,8 +3,6 @@
 //! Never removes a run that is unfinished, unreadable or stored elsewhere. Removes a run with its own
 //! workspace only on request. Removes a run of a workflow only with the whole workflow.
 
-mod workflow;
-
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, StateFilter};
 use crate::failure::Failure;
@@ -12,8 +10,10 @@ use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::{Moment, Rfc3339, RunId};
-use longhaul_store::{Home, LedgerEntry, LedgerRun, RunFilter, RunState, WorkflowDir};
+use longhaul_core::{Moment, OutcomeKind, Rfc3339, RunId, Workflow, WorkflowRecord, WorkflowStage};
+use longhaul_store::{
+    Home, Journal, LedgerEntry, LedgerRun, RunDir, RunFilter, RunState, StoreError, WorkflowDir,
+};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,24 +84,8 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         retained: BTreeMap::new(),
     };
     for (index, unit) in units(&home, finished)?.into_iter().enumerate() {
-        match unit {
-            Unit::Run(row) => {
-                let ended = row.entry.ended_at.map_or(now, |ended| ended.0);
-                if now.since(ended) <= args.older_than {
-                    continue;
-                }
-                // The ledger finds old runs, but only the journal decides on a removal.
-                let row = Row::new(LedgerEntry::read(&row.entry.run_dir()).run);
-                match keep_reason(&home, args, index, &row) {
-                    Some(reason) => *collected.retained.entry(reason).or_default() += 1,
-                    None => collect(&home, &row, &mut collected)?,
-                }
-            }
-            Unit::Workflow(dir, rows) => {
-                let has_unfinished = unfinished.contains(dir.id());
-                workflow::collect(&home, args, (index, now), &dir, rows, has_unfinished, &mut collected)?;
-            }
-        }
+        let has_unfinished_run = unit.workflow.as_ref().is_some_and(|dir| unfinished.contains(dir.id()));
+        collect(&home, args, (index, now), unit, has_unfinished_run, &mut collected)?;
     }
     if !args.dry_run {
         collected.bytes += home.remove_leftovers()?;
@@ -113,9 +97,9 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
 }
 
 /// A run on its own, or a workflow with its finished runs. Each is kept or removed as a whole.
-enum Unit {
-    Run(Box<Row>),
-    Workflow(WorkflowDir, Vec<Row>),
+struct Unit {
+    workflow: Option<WorkflowDir>,
+    rows: Vec<Row>,
 }
 
 /// Returns the finished runs and all workflows, newest first. A run whose workflow is gone is a run on its own.
@@ -130,63 +114,137 @@ fn units(home: &Home, finished: Vec<LedgerRun>) -> Result<Vec<Unit>, Failure> {
         let started_at = run.started_at.0;
         match workflow {
             Some((_, rows)) => rows.push(Row::new(run)),
-            None => units.push((started_at, Unit::Run(Box::new(Row::new(run))))),
+            None => units.push((started_at, Unit { workflow: None, rows: vec![Row::new(run)] })),
         }
     }
     for (dir, rows) in workflows.into_values() {
         // An unreadable workflow is never removed, so its position does not matter.
         let started_at = dir.plan().map_or(Moment(0), |plan| plan.started_at.0);
-        units.push((started_at, Unit::Workflow(dir, rows)));
+        units.push((started_at, Unit { workflow: Some(dir), rows }));
     }
     units.sort_by_key(|(started_at, _)| std::cmp::Reverse(*started_at));
     Ok(units.into_iter().map(|(_, unit)| unit).collect())
 }
 
-fn keep_reason(home: &Home, args: &GcArgs, index: usize, row: &Row) -> Option<&'static str> {
-    let dir = row.entry.run_dir();
-    let is_named = |filter: &StateFilter| match filter {
-        StateFilter::Outcome(kind) => row.entry.outcome == Some(*kind),
-        StateFilter::State(state) => row.state == *state,
+/// Removes a unit, or counts its runs as retained. `position` is its number among the units, newest first, and the
+/// current time.
+fn collect(
+    home: &Home,
+    args: &GcArgs,
+    (index, now): (usize, Moment),
+    Unit { workflow, rows }: Unit,
+    has_unfinished_run: bool,
+    collected: &mut GcOutput,
+) -> Result<(), Failure> {
+    let ended = workflow.as_ref().map(|dir| ended(dir).filter(|_| !has_unfinished_run));
+    if ended == Some(None) {
+        collected.retain("in an unfinished workflow", rows.len());
+        return Ok(());
+    }
+    // A run that was resumed on its own later ends later than its workflow.
+    let run_ends = rows.iter().filter_map(|row| row.entry.ended_at).map(|ended| ended.0);
+    let ended = ended.flatten();
+    let ended_at = run_ends.chain(ended.map(|(ended_at, _)| ended_at)).max().unwrap_or(now);
+    if now.since(ended_at) <= args.older_than {
+        return Ok(());
+    }
+    // The ledger finds old runs, but only the journal decides on a removal.
+    let rows: Vec<Row> =
+        rows.iter().map(|row| Row::new(LedgerEntry::read(&row.entry.run_dir()).run)).collect();
+    let outcome = ended.map(|(_, outcome)| outcome).or_else(|| rows.first()?.entry.outcome);
+    if let Some(reason) = keep_reason(home, args, index, workflow.as_ref(), outcome, &rows) {
+        collected.retain(reason, rows.len());
+        return Ok(());
+    }
+    let runs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
+    let removed = match &workflow {
+        _ if collected.dry_run => {
+            let of_workflow = workflow.as_ref().map_or(0, WorkflowDir::disk_bytes);
+            Ok(of_workflow + runs.iter().map(RunDir::disk_bytes).sum::<u64>())
+        }
+        Some(dir) => home.remove_workflow(dir, &runs),
+        None => runs.iter().map(|run| home.remove_run(run)).sum(),
     };
-    if row.state != RowState::Finished {
-        Some("unfinished")
+    let bytes = match removed {
+        Ok(bytes) => bytes,
+        // Another process has just resumed it.
+        Err(StoreError::JournalLocked { .. }) => {
+            collected.retain("locked by another process", rows.len());
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    collected.bytes += bytes;
+    match (workflow, ended) {
+        (Some(dir), Some((ended_at, outcome))) => collected.workflows.push(RemovedWorkflow {
+            id: dir.id().to_string(),
+            outcome: outcome.as_str(),
+            ended_at: ended_at.into(),
+            bytes,
+            runs: runs.len(),
+        }),
+        (_, _) => collected.runs.extend(rows.into_iter().map(|row| Removed {
+            id: row.entry.id.to_string(),
+            outcome: row.state(),
+            ended_at: row.entry.ended_at,
+            bytes,
+            task: row.entry.task,
+        })),
+    }
+    Ok(())
+}
+
+/// Returns when and how a workflow finished. `None` if it is unfinished or unreadable, or has a supervisor.
+fn ended(dir: &WorkflowDir) -> Option<(Moment, OutcomeKind)> {
+    let journal = Journal::<WorkflowRecord>::load(&dir.journal_path()).ok()?;
+    let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+    match Workflow::replay(journal.records()).state().stage {
+        WorkflowStage::Finished { at, outcome } if is_published => Some((at, outcome.kind)),
+        WorkflowStage::New
+        | WorkflowStage::Running
+        | WorkflowStage::Suspended { .. }
+        | WorkflowStage::Finished { .. } => None,
+    }
+}
+
+fn keep_reason(
+    home: &Home,
+    args: &GcArgs,
+    index: usize,
+    workflow: Option<&WorkflowDir>,
+    outcome: Option<OutcomeKind>,
+    rows: &[Row],
+) -> Option<&'static str> {
+    let is_named = |filter: &StateFilter| match filter {
+        StateFilter::Outcome(kind) => outcome == Some(*kind),
+        StateFilter::State(state) => *state == RowState::Finished,
+    };
+    let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));
+    if workflow.is_some_and(WorkflowDir::has_worktrees) {
+        // A worktree holds work that is not merged, and its repository still lists it. Only the user can drop it.
+        Some("with git worktrees that are not merged")
+    } else if rows.iter().any(|row| row.state != RowState::Finished) {
+        Some(if workflow.is_some() { "in an unfinished workflow" } else { "unfinished" })
     } else if index < args.keep_last {
         Some(NEWEST)
     } else if args.keep.iter().any(is_named) {
         Some("kept by --keep")
-    } else if !dir.path().starts_with(home.runs_path()) {
+    } else if any_run(&|run| !run.path().starts_with(home.runs_path())) {
         Some("stored elsewhere")
-    } else if !args.include_workspaces && dir.workspace_path().exists() {
+    } else if !args.include_workspaces && any_run(&|run| run.workspace_path().exists()) {
         Some("with a workspace of its own")
     } else {
         None
     }
 }
 
-fn collect(home: &Home, row: &Row, collected: &mut GcOutput) -> Result<(), Failure> {
-    let dir = row.entry.run_dir();
-    let bytes = if collected.dry_run {
-        dir.disk_bytes()
-    } else {
-        match home.remove_run(&dir) {
-            Ok(bytes) => bytes,
-            // Another process has just resumed the run.
-            Err(longhaul_store::StoreError::JournalLocked { .. }) => {
-                *collected.retained.entry("locked by another process").or_default() += 1;
-                return Ok(());
-            }
-            Err(error) => return Err(error.into()),
+impl GcOutput {
+    /// Counts retained runs. A retained workflow may have none.
+    fn retain(&mut self, reason: &'static str, runs: usize) {
+        if runs > 0 {
+            *self.retained.entry(reason).or_default() += runs as u64;
         }
-    };
-    collected.bytes += bytes;
-    collected.runs.push(Removed {
-        id: row.entry.id.to_string(),
-        outcome: row.state(),
-        ended_at: row.entry.ended_at,
-        bytes,
-        task: row.entry.task.clone(),
-    });
-    Ok(())
+    }
 }
 
 fn text(collected: &GcOutput, now: Moment) -> String {
