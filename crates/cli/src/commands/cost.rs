@@ -5,10 +5,11 @@
 
 use crate::args::{CostArgs, GlobalArgs, GroupBy, OutputFormat};
 use crate::failure::Failure;
-use crate::output::envelope_text::{grouped, short_count};
+use crate::output::envelope::EnvelopeUsage;
+use crate::output::envelope_text::grouped;
 use crate::output::pager::page;
 use crate::output::phrases::money;
-use crate::output::table::{Column, table};
+use crate::output::table::{Column, hide_columns, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
 use crate::{open_home, open_ledger, output};
@@ -18,21 +19,14 @@ use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use unicode_width::UnicodeWidthStr;
 
 const DAYS: u64 = 30;
 const DAY_MS: u64 = 86_400_000;
 const QUARTER_MS: u64 = 900_000;
-// Columns of the table on a wide screen, on one of 80 columns, and on a narrow one.
-const WIDTHS: [(&[usize], Count); 3] = [
-    (&[0, 1, 2, 3, 4, 5, 6, 7, 8], grouped),
-    (&[0, 1, 2, 3, 5, 6, 7, 8], short_count),
-    (&[0, 3, 5, 6], short_count),
-];
+// A narrow screen loses these columns, in this order.
+const DISPENSABLE: [usize; 5] = [4, 8, 7, 2, 1];
 // Room for a name and the first words of a task.
 const TASK_WIDTH_MIN: usize = 16;
-
-type Count = fn(u64) -> String;
 
 const JUDGE: &str = "playbook";
 /// Run of the judge's spending: none.
@@ -69,24 +63,10 @@ struct Row {
     task: Option<String>,
     /// Cost reported by the agent.
     reported_cost_usd: Dollars,
-    /// Cost estimated by Longhaul for usage without a report.
-    estimated_cost_usd: Dollars,
-    /// Sum of reported and estimated cost.
-    total_cost_usd: Dollars,
-    /// Whether some usage has no known price. The cost is then a lower bound.
-    unpriced: bool,
     /// Number of completed messages.
     messages: u64,
-    /// Input tokens that were not read from a cache.
-    input_tokens: u64,
-    /// Output tokens, including thinking.
-    output_tokens: u64,
-    /// Input tokens read from the prompt cache.
-    cache_read_input_tokens: u64,
-    /// Input tokens written to the prompt cache.
-    cache_creation_input_tokens: u64,
-    /// Estimated tokens of truncated messages. They are not included in the other counts.
-    truncated_tokens: u64,
+    #[serde(flatten)]
+    usage: EnvelopeUsage,
 }
 
 pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
@@ -237,68 +217,61 @@ impl Row {
             name: None,
             task: None,
             reported_cost_usd: spend.cost.into(),
-            estimated_cost_usd: spend.estimated_cost.into(),
-            total_cost_usd: (spend.cost + spend.estimated_cost).into(),
-            unpriced: spend.unpriced,
             messages: spend.messages,
-            input_tokens: input,
-            output_tokens: output,
-            cache_read_input_tokens: cache_read,
-            cache_creation_input_tokens: cache_write,
-            truncated_tokens: spend.truncated,
+            usage: EnvelopeUsage {
+                input_tokens: input,
+                output_tokens: output,
+                cache_read_input_tokens: cache_read,
+                cache_creation_input_tokens: cache_write,
+                total_cost_usd: (spend.cost + spend.estimated_cost).into(),
+                estimated_cost_usd: spend.estimated_cost.into(),
+                truncated_tokens: spend.truncated,
+                unpriced: spend.unpriced,
+            },
         }
     }
 }
 
 fn text(costs: &CostOutput, width: usize) -> String {
     let has_tasks = costs.rows.iter().any(|row| row.task.is_some());
-    let room = width.saturating_sub(if has_tasks { TASK_WIDTH_MIN + 2 } else { 0 });
-    let aligned = |columns: usize| [&[Column::Left][..], &vec![Column::Right; columns - 1]].concat();
-    let fits = |cells: &Vec<Vec<String>>| {
-        let table = table(cells, &aligned(cells[0].len()), usize::MAX);
-        table.lines().all(|line| line.width() <= room)
-    };
-    let mut tables = WIDTHS.map(|(columns, count)| cells(costs, columns, count)).into_iter();
-    let narrowest = tables.next_back().expect("there are several");
-    let mut cells = tables.find(fits).unwrap_or(narrowest);
-    let mut columns = aligned(cells[0].len());
+    let names =
+        [costs.by, "reported", "estimated", "total", "messages", "input", "output", "cached", "written"];
+    let mut cells = vec![names.map(str::to_owned).to_vec()];
+    cells.extend(costs.rows.iter().map(|row| cells_of(row, row.key.as_deref().unwrap_or("(unknown)"))));
+    cells.push(cells_of(&costs.total, "total"));
+    let mut kinds = [&[Column::Left][..], &[Column::Right; 8]].concat();
     if has_tasks {
-        columns.push(Column::Last);
+        kinds.push(Column::Last);
         let tasks = costs.rows.iter().map(Row::title);
         let tasks = ["task".to_owned()].into_iter().chain(tasks).chain([String::new()]);
         cells.iter_mut().zip(tasks).for_each(|(row, task)| row.push(task));
     }
-    let unpriced = if costs.total.unpriced {
+    let least = if has_tasks { TASK_WIDTH_MIN } else { 0 };
+    let (cells, kinds) = hide_columns(&cells, &kinds, &DISPENSABLE, width, least);
+    let unpriced = if costs.total.usage.unpriced {
         "; amounts with > are lower bounds: some models have no price"
     } else {
         ""
     };
     let mut basis = String::new();
     wrap(&mut basis, &format!("{BASIS}{unpriced}"), 0);
-    format!("{}\n{basis}", table(&cells, &columns, width))
+    format!("{}\n{basis}", table(&cells, &kinds, width))
 }
 
-fn cells(costs: &CostOutput, columns: &[usize], count: Count) -> Vec<Vec<String>> {
-    let names =
-        [costs.by, "reported", "estimated", "total", "messages", "input", "output", "cached", "written"];
-    let line = |row: &Row, key: &str| {
-        let at_least = if row.unpriced { ">" } else { "" };
-        [
-            key.to_owned(),
-            money(row.reported_cost_usd.0),
-            money(row.estimated_cost_usd.0),
-            format!("{at_least}{}", money(row.total_cost_usd.0)),
-            count(row.messages),
-            count(row.input_tokens),
-            count(row.output_tokens),
-            count(row.cache_read_input_tokens),
-            count(row.cache_creation_input_tokens),
-        ]
-    };
-    let mut cells = vec![names.map(str::to_owned)];
-    cells.extend(costs.rows.iter().map(|row| line(row, row.key.as_deref().unwrap_or("(unknown)"))));
-    cells.push(line(&costs.total, "total"));
-    cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect()
+fn cells_of(row: &Row, key: &str) -> Vec<String> {
+    let usage = &row.usage;
+    let at_least = if usage.unpriced { ">" } else { "" };
+    vec![
+        key.to_owned(),
+        money(row.reported_cost_usd.0),
+        money(usage.estimated_cost_usd.0),
+        format!("{at_least}{}", money(usage.total_cost_usd.0)),
+        grouped(row.messages),
+        grouped(usage.input_tokens),
+        grouped(usage.output_tokens),
+        grouped(usage.cache_read_input_tokens),
+        grouped(usage.cache_creation_input_tokens),
+    ]
 }
 
 /// Renders a line of names followed by the rows. The total is omitted, so that columns can be summed.
@@ -313,14 +286,14 @@ fn csv(costs: &CostOutput) -> String {
             "{},{:.6},{:.6},{},{},{},{},{},{},{},{},{}\n",
             quoted(row.key.as_deref().unwrap_or_default()),
             row.reported_cost_usd.0.as_dollars(),
-            row.estimated_cost_usd.0.as_dollars(),
-            row.unpriced,
+            row.usage.estimated_cost_usd.0.as_dollars(),
+            row.usage.unpriced,
             row.messages,
-            row.input_tokens,
-            row.output_tokens,
-            row.cache_read_input_tokens,
-            row.cache_creation_input_tokens,
-            row.truncated_tokens,
+            row.usage.input_tokens,
+            row.usage.output_tokens,
+            row.usage.cache_read_input_tokens,
+            row.usage.cache_creation_input_tokens,
+            row.usage.truncated_tokens,
             quoted(row.name.as_deref().unwrap_or_default()),
             quoted(row.task.as_deref().unwrap_or_default())
         );
@@ -385,10 +358,10 @@ mod tests {
     #[test]
     fn narrow_terminal_hides_columns() {
         expect![[r#"
-            model                       total  input  output
-            claude-large, the "new"    $12.34   1000      20
-            (unknown)                >$0.1100   1000      20
-            total                     >$12.45   2000      40
+            model                    reported  estimated     total  input  output
+            claude-large, the "new"    $12.34         $0    $12.34  1,000      20
+            (unknown)                 $0.0500    $0.0600  >$0.1100  1,000      20
+            total                      $12.39    $0.0600   >$12.45  2,000      40
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price
@@ -414,10 +387,10 @@ mod tests {
         "#]].assert_eq(&text(&costs, 120));
         let narrow = text(&costs, 60);
         expect![[r#"
-            run        total  input  output  task
-            kmzxqp    $12.34   1000      20  nightly: Fix the failing t…
-            -       >$0.1100   1000      20
-            total    >$12.45   2000      40
+            run     reported     total  input  output  task
+            kmzxqp    $12.34    $12.34  1,000      20  nightly: Fix the…
+            -        $0.0500  >$0.1100  1,000      20
+            total     $12.39   >$12.45  2,000      40
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
             models have no price

@@ -53,7 +53,27 @@ pub fn colored_table(
     out
 }
 
-pub fn column_width(rows: &[Vec<String>], column: usize) -> usize {
+/// Hides these columns, in this order, until `least` of the width remains for the last column. Returns the cells and the
+/// kinds of the others.
+pub fn hide_columns(
+    rows: &[Vec<String>],
+    kinds: &[Column],
+    dispensable: &[usize],
+    width: usize,
+    least: usize,
+) -> (Vec<Vec<String>>, Vec<Column>) {
+    let mut columns: Vec<usize> = (0..kinds.len()).collect();
+    for column in dispensable {
+        let fixed = columns.iter().filter(|column| kinds[**column] != Column::Last);
+        if fixed.map(|column| column_width(rows, *column) + 2).sum::<usize>() + least > width {
+            columns.retain(|other| other != column);
+        }
+    }
+    let row = |row: &Vec<String>| columns.iter().map(|column| row[*column].clone()).collect();
+    (rows.iter().map(row).collect(), columns.iter().map(|column| kinds[*column]).collect())
+}
+
+fn column_width(rows: &[Vec<String>], column: usize) -> usize {
     rows.iter().map(|row| row[column].width()).max().unwrap_or(0)
 }
 

@@ -4,7 +4,7 @@ use super::{Row, RowState};
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::fit;
 use crate::output::phrases;
-use crate::output::table::{Column, colored_table, column_width};
+use crate::output::table::{Column, colored_table, hide_columns};
 use crate::time_arg::ago;
 use longhaul_core::{Moment, OutcomeKind, Usd};
 
@@ -28,15 +28,8 @@ const REST_WIDTH: usize = 24;
 pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: Colors) -> String {
     let mut cells = vec![COLUMNS.map(|(name, _)| name.to_owned()).to_vec()];
     cells.extend(rows.iter().map(|(row, _)| line(row, now, width)));
-    let mut columns: Vec<usize> = (0..COLUMNS.len()).collect();
-    for column in DISPENSABLE {
-        if room(&cells, &columns, width) < TASK_WIDTH_MIN {
-            columns.retain(|other| *other != column);
-        }
-    }
-    let cells: Vec<Vec<String>> =
-        cells.iter().map(|row| columns.iter().map(|column| row[*column].clone()).collect()).collect();
-    let kinds: Vec<Column> = columns.iter().map(|column| COLUMNS[*column].1).collect();
+    let kinds = COLUMNS.map(|(_, kind)| kind);
+    let (cells, kinds) = hide_columns(&cells, &kinds, &DISPENSABLE, width, TASK_WIDTH_MIN);
     let table = colored_table(&cells, &kinds, width, colors, |row, column| {
         (column == STATE).then(|| style(rows[row - 1].0)).flatten()
     });
@@ -62,11 +55,6 @@ fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
     let id = fit(row.entry.id.as_str(), width.saturating_sub(REST_WIDTH));
     let task = phrases::one_line(&task);
     vec![id, row.state().to_owned(), ago(row.entry.started_at.0, now), active, cost(row), task]
-}
-
-fn room(cells: &[Vec<String>], columns: &[usize], width: usize) -> usize {
-    let others = columns.iter().filter(|column| COLUMNS[**column].1 != Column::Last);
-    width.saturating_sub(others.map(|column| column_width(cells, *column) + 2).sum())
 }
 
 /// Returns the style of a run's state. It highlights runs that need attention.
@@ -106,19 +94,11 @@ pub fn outcome_style(outcome: OutcomeKind) -> Option<Style> {
 /// Returns the cost of the attempts that ended. A first attempt that has not ended has none yet.
 fn cost(row: &Row) -> String {
     let at_least = if row.entry.unpriced { ">" } else { "" };
-    match row.state {
-        RowState::Running | RowState::Orphaned
-            if row.entry.attempts <= 1 && row.total_cost_usd.0 == Usd::ZERO =>
-        {
-            "-".to_owned()
-        }
-        RowState::Running
-        | RowState::Waiting
-        | RowState::Orphaned
-        | RowState::Suspended
-        | RowState::Finished
-        | RowState::Unreadable => format!("{at_least}{}", phrases::money(row.total_cost_usd.0)),
+    let is_running = matches!(row.state, RowState::Running | RowState::Orphaned);
+    if is_running && row.entry.attempts <= 1 && row.total_cost_usd.0 == Usd::ZERO {
+        return "-".to_owned();
     }
+    format!("{at_least}{}", phrases::money(row.total_cost_usd.0))
 }
 
 #[cfg(test)]
