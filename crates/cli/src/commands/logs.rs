@@ -12,15 +12,14 @@ use crate::args::{GlobalArgs, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
 use crate::open_home;
 use crate::output;
-use crate::output::out::{self, harmless_json};
+use crate::output::out;
 use crate::output::pager;
 use attempt_banners::Attempts;
 use filter::LogFilter;
-use longhaul_store::{RunDir, StoreError, read_lines};
+use longhaul_store::StoreError;
 use messages::MessageLog;
 use raw::Raw;
 use std::io::{self, BufWriter, Write};
-use std::ops::ControlFlow;
 use std::path::Path;
 
 /// A printer for one of a run's files. Each call continues where the last one ended.
@@ -61,14 +60,14 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     } else if args.follow || args.raw {
         result?;
     }
-    let mut reader: Box<dyn LogReader> = match format {
-        _ if args.raw => Box::new(Raw::new(&dir, filter, args.follow)),
-        None | Some(OutputFormat::Text) => Box::new(MessageLog::as_text(&dir, filter)),
-        Some(OutputFormat::StreamJson) => Box::new(MessageLog::as_lines(&dir, filter)),
-        Some(OutputFormat::Json) => return array(&dir, filter),
+    let format = format.unwrap_or(OutputFormat::Text);
+    let mut reader: Box<dyn LogReader> = if args.raw {
+        Box::new(Raw::new(&dir, filter, args.follow))
+    } else {
+        Box::new(MessageLog::new(&dir, filter, format))
     };
     // Live output and output for programs are not paged.
-    let is_paged = !args.follow && !args.raw && matches!(format, None | Some(OutputFormat::Text));
+    let is_paged = !args.follow && !args.raw && format == OutputFormat::Text;
     let target: Box<dyn Write> = match is_paged {
         true => pager::open(global),
         false if args.raw => out::printer_of_bytes(),
@@ -87,7 +86,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     }
     // The printer keeps a write error until the end of the command.
     let _ = out.flush();
-    if !reader.has_printed() && !global.quiet {
+    if !reader.has_printed() && !global.quiet && format != OutputFormat::Json {
         let qualifier = if filter.is_all() { "" } else { " that match" };
         output::print_status(&format!("run {} has no messages{qualifier} yet", dir.id()));
     }
@@ -107,24 +106,4 @@ fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
         ),
         None | Some(OutputFormat::Text | OutputFormat::Json | OutputFormat::StreamJson) => Ok(()),
     }
-}
-
-fn array(dir: &RunDir, filter: LogFilter) -> Result<u8, Failure> {
-    let mut out = BufWriter::new(out::printer());
-    let (mut filter, mut count) = (filter.filter(), 0_u64);
-    let result = read_lines(&dir.transcript_path(), |line| {
-        if !filter.selects_line(line) {
-            return ControlFlow::Continue(());
-        }
-        let separator: &[u8] = if count == 0 { b"[\n" } else { b",\n" };
-        count += 1;
-        let line = String::from_utf8_lossy(line);
-        match out.write_all(separator).and_then(|()| out.write_all(harmless_json(&line).as_bytes())) {
-            Ok(()) => ControlFlow::Continue(()),
-            Err(_) => ControlFlow::Break(()),
-        }
-    });
-    result?;
-    let _ = out.write_all(if count == 0 { b"[]\n" } else { b"\n]\n" }).and_then(|()| out.flush());
-    Ok(0)
 }

@@ -30,10 +30,12 @@ pub struct LogFilterState {
 }
 
 #[derive(Deserialize)]
-struct LineHeader<'a> {
-    attempt: u32,
+pub struct LineHeader<'a> {
+    /// `None` in the agent's own stream.
+    #[serde(default)]
+    attempt: Option<u32>,
     #[serde(borrow, default)]
-    timestamp: Option<Cow<'a, str>>,
+    pub timestamp: Option<Cow<'a, str>>,
 }
 
 impl LogFilterState {
@@ -53,7 +55,9 @@ impl LogFilterState {
             return true;
         }
         let header = serde_json::from_slice::<LineHeader<'_>>(line);
-        header.is_ok_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
+        header.is_ok_and(|LineHeader { attempt, timestamp }| {
+            attempt.is_some_and(|attempt| self.selects(attempt, timestamp.as_deref()))
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 use super::attempt_banners::Attempts;
 use super::filter::{LogFilter, LogFilterState, moment};
 use super::{LogReader, ReadError};
+use crate::args::OutputFormat;
 use crate::output::conversation::render;
 use crate::output::out::harmless_json;
 use longhaul_agent::transcript_message::TranscriptMessage;
@@ -16,36 +17,36 @@ pub struct MessageLog {
     path: PathBuf,
     read: u64,
     filter: LogFilterState,
-    as_text: bool,
+    format: OutputFormat,
     has_printed: bool,
     attempt: u32,
     end_printed: bool,
 }
 
 impl MessageLog {
-    pub fn as_text(dir: &RunDir, filter: LogFilter) -> MessageLog {
-        let (path, filter) = (dir.transcript_path(), filter.filter());
+    pub fn new(dir: &RunDir, filter: LogFilter, format: OutputFormat) -> MessageLog {
         MessageLog {
-            path,
+            path: dir.transcript_path(),
             read: 0,
-            filter,
-            as_text: true,
+            filter: filter.filter(),
+            format,
             has_printed: false,
             attempt: 0,
             end_printed: false,
         }
     }
 
-    pub fn as_lines(dir: &RunDir, filter: LogFilter) -> MessageLog {
-        MessageLog { as_text: false, ..MessageLog::as_text(dir, filter) }
-    }
-
     fn print(&mut self, line: &[u8], attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
-        if !self.as_text {
+        if self.format != OutputFormat::Text {
             if self.filter.selects_line(line) {
+                let before = match (self.format, self.has_printed) {
+                    (OutputFormat::Json, false) => "[\n",
+                    (OutputFormat::Json, true) => ",\n",
+                    (OutputFormat::Text | OutputFormat::StreamJson, _) => "",
+                };
                 self.has_printed = true;
-                out.write_all(harmless_json(&String::from_utf8_lossy(line)).as_bytes())?;
-                out.write_all(b"\n")?;
+                let after = if self.format == OutputFormat::Json { "" } else { "\n" };
+                write!(out, "{before}{}{after}", harmless_json(&String::from_utf8_lossy(line)))?;
             }
             return Ok(());
         }
@@ -103,8 +104,11 @@ impl LogReader for MessageLog {
         });
         self.read = result.map_err(ReadError::Failed)?;
         print_result?;
-        if self.as_text {
-            self.end(attempts, out)?;
+        match self.format {
+            OutputFormat::Text => self.end(attempts, out)?,
+            // An array cannot be followed, so this is its end.
+            OutputFormat::Json => out.write_all(if self.has_printed { b"\n]\n" } else { b"[]\n" })?,
+            OutputFormat::StreamJson => {}
         }
         Ok(())
     }

@@ -1,12 +1,10 @@
 //! Prints the agent's raw output, attempt by attempt, unchanged.
 
 use super::attempt_banners::Attempts;
-use super::filter::{LogFilter, moment};
+use super::filter::{LineHeader, LogFilter, moment};
 use super::{LogReader, ReadError};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StoreError, open_regular};
-use serde::Deserialize;
-use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -112,12 +110,6 @@ impl LogReader for Raw {
     fn watched(&self) -> Option<&Path> {
         self.stream.as_ref().map(|stream| stream.path.as_path())
     }
-}
-
-#[derive(Deserialize)]
-struct LineHeader<'a> {
-    #[serde(borrow, default)]
-    timestamp: Option<Cow<'a, str>>,
 }
 
 impl Stream {
