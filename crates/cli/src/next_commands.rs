@@ -80,8 +80,8 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
 /// no flags.
 fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
     let CommandContext { policy, model, permission_mode, .. } = context;
-    match fault.filter(|_| outcome.limit.is_none())? {
-        Fault::Permission => {
+    match fault.filter(|_| outcome.limit.is_none()) {
+        Some(Fault::Permission) => {
             let stronger = match permission_mode {
                 Some("bypassPermissions") => &[][..],
                 Some("acceptEdits") => &["bypassPermissions"],
@@ -90,42 +90,20 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
             let modes = stronger.iter().map(|mode| format!("--permission-mode {mode}"));
             Some(modes.chain(["--allow-denials".to_owned()]).collect())
         }
-        Fault::ModelUnknown => {
+        Some(Fault::ModelUnknown) => {
             let other = if model == Some("sonnet") { "opus" } else { "sonnet" };
             Some(vec![format!("--model {other}")])
         }
-        Fault::AttemptTimeout => {
+        Some(Fault::AttemptTimeout) => {
             let longer = policy.attempt_timeout?.doubled(1);
             Some(vec![format!("--attempt-timeout {}", flag_span(longer))])
         }
-        Fault::OutOfMemory => {
+        Some(Fault::OutOfMemory) => {
             let bytes = policy.limits.memory?.saturating_mul(2);
             Some(vec![format!("--memory-limit {}M", bytes >> 20)])
         }
-        Fault::SessionLost
-        | Fault::RateLimited
-        | Fault::Overloaded
-        | Fault::ServerError
-        | Fault::Network
-        | Fault::UsageLimit
-        | Fault::Crashed
-        | Fault::Interrupted
-        | Fault::Stalled
-        | Fault::SessionExists
-        | Fault::SessionBusy
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::GuardLapsed
-        | Fault::Auth
-        | Fault::Billing
-        | Fault::Refused
-        | Fault::BadRequest
-        | Fault::AgentMissing
-        | Fault::AgentUnusable
-        | Fault::TurnLimit
-        | Fault::AgentBudget
-        | Fault::Unknown => None,
+        // The others need no flags.
+        Some(_) | None => None,
     }
 }
 

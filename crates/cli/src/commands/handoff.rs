@@ -3,6 +3,8 @@
 
 use crate::args::HandoffArgs;
 use crate::failure::{Failure, OrFailure};
+use crate::output::envelope_text::cut;
+use crate::output::phrases::one_line;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
@@ -72,7 +74,8 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
         Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
-            let message = message.map(|message| format!(" ({})", one_line(&message))).unwrap_or_default();
+            let message = message.map(|message| cut(&one_line(&message), MESSAGE_CHARS_MAX));
+            let message = message.map(|message| format!(" ({message})")).unwrap_or_default();
             no_summary(&format!("{}{message}", fault.describe()))
         }
         Err(
@@ -86,10 +89,6 @@ fn context(args: &HandoffArgs) -> Result<AgentContext, String> {
     let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;
     let spec = RunSpec::new(path, cwd, "", Preset::Default.policy());
     AgentContext::new(spec, RunId::from("")).map_err(|error| error.to_string())
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
 fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {

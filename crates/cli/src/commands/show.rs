@@ -14,7 +14,9 @@ use crate::figures::{RunUsage, figures};
 use crate::open_home::RunOrWorkflow;
 use crate::output::color::Colors;
 use crate::output::envelope::Envelope;
+use crate::output::envelope_text::cut;
 use crate::output::pager::page_output;
+use crate::output::phrases::one_line;
 use crate::output::result_event::ResultEvent;
 use crate::output::time::TimeFormat;
 use crate::run_history::{NextStep, next_step, read_attempt_files};
@@ -26,7 +28,7 @@ use longhaul_core::{
     Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, Moment, Outcome, OutcomeKind, Rfc3339, RunHistory,
     Span, State, Verified,
 };
-use longhaul_store::{DiffStat, Journal, Plan, RunDir};
+use longhaul_store::{DiffStat, Journal, RunDir};
 use serde::Serialize;
 pub use text::finish;
 #[cfg(test)]
@@ -132,9 +134,6 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
 }
 
 /// Loads a run to show.
-///
-/// # Errors
-/// Returns an error for people if the plan or the journal cannot be read.
 pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan()?;
     let journal = Journal::load(&dir.journal_path())?;
@@ -157,7 +156,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),
         retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
-        task: task(&plan),
+        task: cut(&one_line(&plan.spec.prompt), TASK_CHARS_MAX),
         cwd: plan.spec.cwd.display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),
         dir: dir.path().display().to_string(),
@@ -186,12 +185,4 @@ fn unsupervised(event: &HistoryEvent) -> Option<Span> {
 
 fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> {
     dir.changes().ok()??.end(resume_generation?)?.changed
-}
-
-fn task(plan: &Plan) -> String {
-    let line = plan.spec.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(TASK_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
 }

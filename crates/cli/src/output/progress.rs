@@ -10,6 +10,7 @@ use crate::args::GlobalArgs;
 use crate::output;
 use longhaul::{NotifyFailure, Observer, StepView};
 use longhaul_core::{CancelSource, Record, RunId, Step};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
@@ -30,9 +31,8 @@ pub struct ProgressDisplay {
     region: Option<Region>,
     /// Whether the user chose a permission mode. If not, a mode that asks causes a warning.
     has_permission_mode: bool,
-    permission_warned: bool,
-    unpriced_warned: bool,
-    has_warned_of_tools: bool,
+    /// What was warned of.
+    warned: BTreeSet<&'static str>,
     /// The attempt whose default answers were reported, and the number of its answers so far.
     questions_warned: (u32, usize),
 }
@@ -49,9 +49,7 @@ impl ProgressDisplay {
             view: Arc::default(),
             region: None,
             has_permission_mode,
-            permission_warned: false,
-            unpriced_warned: false,
-            has_warned_of_tools: false,
+            warned: BTreeSet::new(),
             questions_warned: (0, 0),
         }
     }
@@ -92,11 +90,10 @@ impl ProgressDisplay {
         let Some(mode) = view.snapshot.and_then(|snapshot| snapshot.permission_mode.as_deref()) else {
             return;
         };
-        if self.permission_warned || self.has_permission_mode {
-            return;
-        }
-        self.permission_warned = true;
-        if matches!(mode, "default" | "acceptEdits" | "plan" | "manual") {
+        if !self.has_permission_mode
+            && self.warned.insert("permissions")
+            && matches!(mode, "default" | "acceptEdits" | "plan" | "manual")
+        {
             self.print(&format!(
                 "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode acceptEdits or bypassPermissions"
             ));
@@ -107,10 +104,9 @@ impl ProgressDisplay {
     /// exchange, so the budget is enforced late.
     fn warn_prices(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.usage.unpriced) else { return };
-        if self.unpriced_warned || view.policy.limits.budget.is_none() {
+        if view.policy.limits.budget.is_none() || !self.warned.insert("prices") {
             return;
         }
-        self.unpriced_warned = true;
         let model = snapshot.model.as_deref().unwrap_or("the model");
         self.print(&format!(
             "warning: no price is known for `{model}`: its cost counts only when the agent reports it, so the budget may be exceeded. Add its price with --prices-file FILE"
@@ -120,7 +116,7 @@ impl ProgressDisplay {
     /// Warns once of guards that match no tool: their name is misspelled, or the agent has no such tool.
     fn warn_of_unmatched_tools(&mut self, view: StepView<'_>) {
         let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.model.is_some()) else { return };
-        if !std::mem::replace(&mut self.has_warned_of_tools, true) {
+        if self.warned.insert("tools") {
             for pattern in &snapshot.unmatched_tools {
                 self.print(&format!("warning: `{pattern}` matches no tool of the agent"));
             }

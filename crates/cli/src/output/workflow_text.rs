@@ -34,15 +34,8 @@ impl WorkflowContext<'_> {
         if runs.is_empty() {
             return String::new();
         }
-        let is_done = |status: ItemStatus| match status {
-            ItemStatus::Ended { outcome } => outcome.kind == OutcomeKind::Done,
-            ItemStatus::Pending
-            | ItemStatus::Resuming { .. }
-            | ItemStatus::Live
-            | ItemStatus::Parked { .. }
-            | ItemStatus::Limited { .. }
-            | ItemStatus::Suspended => false,
-        };
+        let is_done =
+            |status| matches!(status, ItemStatus::Ended { outcome } if outcome.kind == OutcomeKind::Done);
         let done = runs.iter().filter(|(_, item)| is_done(item.status)).count();
         let cost = phrases::money(runs.iter().map(|(_, item)| item.cost).sum());
         if self.policy.phases[phase].has_items {

@@ -46,14 +46,15 @@ pub fn next_step(
             let follow = format!("longhaul logs {id} --follow");
             NextStep { text: current_activity(state, clock, now), commands: vec![follow] }
         }
-        None if matches!(state.phase, Phase::Suspended { .. }) => NextStep {
-            text: current_activity(state, clock, now),
-            commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
-        },
-        None => NextStep {
-            text: format!("the run has no supervisor: {}", current_activity(state, clock, now)),
-            commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
-        },
+        None => {
+            let activity = current_activity(state, clock, now);
+            let is_suspended = matches!(state.phase, Phase::Suspended { .. });
+            let text = if is_suspended { activity } else { format!("the run has no supervisor: {activity}") };
+            NextStep {
+                text,
+                commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
+            }
+        }
     }
 }
 

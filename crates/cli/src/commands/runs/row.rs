@@ -64,21 +64,18 @@ fn next(run: &LedgerRun, state: RowState) -> Option<String> {
         }
         RowState::Unreadable => None,
         RowState::Running | RowState::Waiting => Some(format!("longhaul attach {id}")),
-        RowState::Finished => match run.outcome? {
-            OutcomeKind::Done => None,
+        RowState::Finished => match run.outcome {
+            None | Some(OutcomeKind::Done) => None,
+            Some(OutcomeKind::Suspended) => Some(format!("longhaul recover {id}")),
             // The settings that need to change are shown there.
-            OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::NeedsPerson
-            | OutcomeKind::Failed
-            | OutcomeKind::NotStarted => Some(format!("longhaul show {id}")),
-            OutcomeKind::CheckFailed
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Partial
-            | OutcomeKind::Bug
-            | OutcomeKind::RetryLater
-            | OutcomeKind::Cancelled => Some(format!("longhaul resume {id}")),
-            OutcomeKind::Suspended => Some(format!("longhaul recover {id}")),
+            Some(
+                OutcomeKind::OverBudget
+                | OutcomeKind::OutOfTime
+                | OutcomeKind::NeedsPerson
+                | OutcomeKind::Failed
+                | OutcomeKind::NotStarted,
+            ) => Some(format!("longhaul show {id}")),
+            Some(_) => Some(format!("longhaul resume {id}")),
         },
     }
 }
