@@ -90,9 +90,6 @@ struct OpenIteration {
 
 impl WorkflowHistory {
     /// Reads a workflow.
-    ///
-    /// # Errors
-    /// Returns an error for people if its plan or its journal cannot be read.
     pub fn read(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<WorkflowHistory, Failure> {
         let plan = dir.plan()?;
         // Checked first: a workflow that finishes meanwhile is then only shown as unfinished.

@@ -6,7 +6,6 @@
 pub mod calls;
 mod data;
 mod destination;
-mod format;
 mod gather;
 mod html;
 mod run_health;
@@ -30,9 +29,8 @@ use crate::output::time::TimeFormat;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
 use destination::ReportDestination;
-use format::cost;
 use jiff::Zoned;
-use longhaul_core::{Moment, Span, Usd};
+use longhaul_core::{Dollars, Moment, Span, Usd};
 use run_timeline::TimelineAttempt;
 use std::path::Path;
 
@@ -40,7 +38,7 @@ use std::path::Path;
 const LAST: Span = Span::from_hours(24);
 
 pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
-    let now = Zoned::now();
+    let (now, clock) = (Zoned::now(), TimeFormat::here());
     let format = format(global, args)?;
     let home = open_home::locate()?;
     let destination = match (&args.output, format) {
@@ -50,7 +48,7 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
         }
         (None, ReportFormat::Text | ReportFormat::Json) => ReportDestination::Stdout,
     };
-    let at = Moment(u64::try_from(now.timestamp().as_millisecond()).unwrap_or_default());
+    let at = output::now();
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
     let ((run, since), inputs, workflows) = match target {
@@ -59,13 +57,14 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
         }
         Some(RunOrWorkflow::Workflow(dir)) => {
             let runs = gather::of_workflow(&home, dir.id(), at)?;
-            ((None, None), runs, vec![workflows::one(&dir)?])
+            ((None, None), runs, vec![workflows::one(&home, dir, &clock)?])
         }
-        None => ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since)?),
+        None => {
+            ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since, &clock)?)
+        }
     };
     let mut report = ReportData::new(run, since, inputs, at, now.time_zone());
     report.workflows = workflows;
-    let clock = TimeFormat::here();
     let rendered = match format {
         ReportFormat::Html => html::page(&report, &clock),
         ReportFormat::Text => text::text(&report, &clock),
@@ -133,6 +132,16 @@ fn notes(report: &ReportData) -> Vec<String> {
         notes.push("a lower bound: some tokens have no price".to_owned());
     }
     notes
+}
+
+/// Formats a cost, in the same way on a page and in text.
+pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: bool) -> String {
+    let more = if unpriced { " or more: partly unpriced" } else { "" };
+    match (reported, estimated) {
+        (reported, Usd::ZERO) => format!("{}{more}", money(reported)),
+        (Usd::ZERO, estimated) => format!("about {}{more}", money(estimated)),
+        (reported, estimated) => format!("{} and about {}{more}", money(reported), money(estimated)),
+    }
 }
 
 /// Returns the text as a sentence: capitalized, with a full stop.

@@ -7,6 +7,7 @@ use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow};
+use crate::output;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
@@ -14,8 +15,7 @@ use crate::output::timeline_text::{describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
-use jiff::Timestamp;
-use longhaul_core::{Fault, Moment, OutcomeKind, RunHistory};
+use longhaul_core::{Fault, OutcomeKind, RunHistory};
 use longhaul_store::{Journal, RunDir};
 use serde::Serialize;
 #[cfg(test)]
@@ -92,6 +92,5 @@ fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised = Journal::is_locked(&dir.journal_path())?;
     let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());
-    let now = u64::try_from(Timestamp::now().as_millisecond()).unwrap_or_default();
-    Ok(RunStatus { is_supervised, is_outcome_published, now: Moment(now) })
+    Ok(RunStatus { is_supervised, is_outcome_published, now: output::now() })
 }

@@ -2,7 +2,7 @@
 //! the width of the terminal. `region` draws it.
 
 use super::color::{Colors, Style};
-use super::envelope_text::{fit, grouped, short_count};
+use super::envelope_text::{fit, short_count};
 use super::{phrases, time};
 use crate::figures::{LimitStatus, figures};
 use longhaul::StepView;
@@ -85,17 +85,9 @@ pub fn lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
 
 /// Returns the same lines for stderr, the first one in the color of its meaning.
 pub fn colored_lines(view: &LiveView, now: Moment, width: usize) -> Vec<String> {
-    let style = match &view.state.phase {
-        Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. } => Style::Warning,
-        Phase::New
-        | Phase::Starting
-        | Phase::Summarizing { .. }
-        | Phase::Running
-        | Phase::Closing { .. }
-        | Phase::Sweeping { .. }
-        | Phase::Checking { .. }
-        | Phase::Finished { .. } => Style::Hint,
-    };
+    let is_delayed =
+        matches!(view.state.phase, Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Stopping { .. });
+    let style = if is_delayed { Style::Warning } else { Style::Hint };
     let mut lines = lines(view, now, width);
     lines[0] = Colors::stderr().styled(&lines[0], Some(style));
     lines
@@ -190,12 +182,7 @@ fn limits_line(view: &LiveView, now: Moment) -> Option<String> {
 
 fn share(used: &LimitStatus) -> String {
     let percent = if used.limit_value > 0.0 { (used.used / used.limit_value * 100.0).floor() } else { 100.0 };
-    let of = match used.limit {
-        Limit::Budget => phrases::dollars(used.limit_value),
-        Limit::Tokens => short_count(used.limit_value as u64),
-        Limit::Turns | Limit::Attempts => grouped(used.limit_value as u64),
-        Limit::Time | Limit::Wall => Span(used.limit_value as u64).to_string(),
-    };
+    let of = phrases::limit_amount(used.limit, used.limit_value, short_count);
     format!("{} {percent}% of {of}", used.limit)
 }
 

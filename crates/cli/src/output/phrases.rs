@@ -3,7 +3,7 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, attempt_cause, evidence};
+pub use faults::{advice, attempt_cause, evidence, stop_words};
 pub use remedies::{describe_applied, describe_next, describe_remedy};
 
 use super::{envelope_text, time};
@@ -14,7 +14,7 @@ use longhaul_core::{
     Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span, StallReport,
     State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
-use longhaul_store::{OsText, WatchdogStop};
+use longhaul_store::OsText;
 
 /// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
 /// `verbose` adds the records that only `--verbose` prints.
@@ -57,7 +57,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             Some(format!("{text}; waiting until {} (for {})", time::future_time(*until), until.since(*at)))
         }
         Record::Swept { stopped_processes: ended @ 1.., .. } => {
-            Some(format!("stopped {ended} leftover {} of the agent", plural(*ended, "process", "processes")))
+            Some(format!("{} of the agent", leftovers_stopped(*ended)))
         }
         Record::LimitReached { limit, threshold, .. } => Some(limit_text(*limit, *threshold)),
         Record::CheckStarted { .. } => {
@@ -220,15 +220,15 @@ pub fn one_line(text: &str) -> String {
 }
 
 /// Describes why the watchdog stopped an orphaned run's agent.
-pub fn watchdog_stop(stop: &WatchdogStop) -> String {
-    let WatchdogStop { at, silent_ms: silent, processes_stopped } = stop;
-    let stopped = processes_stopped
-        .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
-        .unwrap_or_default();
-    format!(
-        "the agent had no supervisor and was silent for {silent}; the watchdog stopped it at {}{stopped}",
-        at
-    )
+pub fn watchdog_stop(silent: Span, processes_stopped: Option<u32>) -> String {
+    let stopped =
+        processes_stopped.map(|count| format!(" ({count} {})", plural(count, "process", "processes")));
+    let stopped = stopped.unwrap_or_default();
+    format!("the agent had no supervisor and was silent for {silent}; the watchdog stopped it{stopped}")
+}
+
+pub fn leftovers_stopped(count: u32) -> String {
+    format!("stopped {count} leftover {}", plural(count, "process", "processes"))
 }
 
 /// Describes how often a silent attempt was not stopped.
@@ -317,15 +317,20 @@ pub fn limit_text(limit: Limit, threshold: LimitThreshold) -> String {
 
 /// Describes the usage of a limit: `budget $0.0350: $0.0194 used, $0.0156 left`.
 pub fn limit_line(used: &LimitStatus) -> String {
-    let amount = |amount: f64| match used.limit {
-        Limit::Budget => dollars(amount),
-        Limit::Tokens | Limit::Turns | Limit::Attempts => envelope_text::grouped(amount as u64),
-        Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
-    };
+    let amount = |amount: f64| limit_amount(used.limit, amount, envelope_text::grouped);
     let (total, spent, remaining) = (amount(used.limit_value), amount(used.used), amount(used.remaining));
     let remaining =
         if used.remaining > 0.0 { format!("{remaining} left") } else { "nothing left".to_owned() };
     format!("{} {total}: {spent} used, {remaining}", used.limit)
+}
+
+/// Formats an amount of what a limit counts.
+pub fn limit_amount(limit: Limit, amount: f64, count: fn(u64) -> String) -> String {
+    match limit {
+        Limit::Budget => dollars(amount),
+        Limit::Tokens | Limit::Turns | Limit::Attempts => count(amount as u64),
+        Limit::Time | Limit::Wall => Span(amount as u64).to_string(),
+    }
 }
 
 /// Formats an amount of money: two decimals from $1, four below.

@@ -7,12 +7,12 @@ use super::wrap::wrap;
 use crate::run_history::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
 use longhaul::describe_stopped_task;
 use longhaul_core::{
-    CancelSource, Dollars, Moment, Outcome, PromptKind, RecoveryFinding, ResumeRequest, Rfc3339, SessionPlan,
-    SettingChange, Span, StopCause, Usd,
+    CancelSource, Dollars, Moment, Outcome, PromptKind, Questions, RecoveryFinding, ResumeRequest, Rfc3339,
+    SessionPlan, SettingChange, Span, StopCause, Usd,
 };
 
 // `22:04:10  +1h02m  `.
-pub const INDENT: usize = 18;
+const INDENT: usize = 18;
 // An agent needs this long to start and to be rejected by its API.
 const BRIEF_ATTEMPT_MAX: Span = Span::from_mins(1);
 // A supervisor that is replaced immediately leaves no gap.
@@ -20,16 +20,21 @@ const GAP_MIN: Span = Span::from_secs(1);
 
 /// Formats the entries as lines that each end with a newline.
 pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
-    let mut out = String::new();
-    let mut day = String::new();
-    for entry in entries {
-        let today = clock.day(entry.at.0);
+    let entries = entries.iter().map(|entry| (entry.at.0, entry.elapsed_ms, sentence(entry, clock)));
+    timeline_lines(entries, clock)
+}
+
+/// Formats sentences, each with its time and the time since the start, as lines that each end with a newline.
+pub fn timeline_lines(entries: impl Iterator<Item = (Moment, Span, String)>, clock: &TimeFormat) -> String {
+    let (mut out, mut day) = (String::new(), String::new());
+    for (at, since_start, sentence) in entries {
+        let today = clock.day(at);
         if today != day {
             out.push_str(&format!("{today}\n"));
             day = today;
         }
-        out.push_str(&format!("{}  {:<8}", clock.time(entry.at.0), elapsed(entry.elapsed_ms)));
-        wrap(&mut out, &sentence(entry, clock), INDENT);
+        out.push_str(&format!("{}  {:<8}", clock.time(at), elapsed(since_start)));
+        wrap(&mut out, &sentence, INDENT);
     }
     out
 }
@@ -99,12 +104,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             )
         }
         TimelineEvent::WatchdogStopped { silent_ms, processes_stopped, .. } => {
-            let stopped = processes_stopped
-                .map(|count| format!(" ({count} {})", plural(count, "process", "processes")))
-                .unwrap_or_default();
-            format!(
-                "the agent had no supervisor and was silent for {silent_ms}; the watchdog stopped it{stopped}"
-            )
+            phrases::watchdog_stop(*silent_ms, *processes_stopped)
         }
         TimelineEvent::Recovered { finding, unsupervised_ms, idle_ms, changes, .. } => {
             if *finding == RecoveryFinding::Suspended {
@@ -175,16 +175,14 @@ fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock
         parts.push("it had to be killed".to_owned());
     }
     if ended.leftover_processes > 0 {
-        let processes = plural(ended.leftover_processes, "process", "processes");
-        parts.push(format!("stopped {} leftover {processes}", ended.leftover_processes));
+        parts.push(phrases::leftovers_stopped(ended.leftover_processes));
     }
     parts.extend(ended.background_stopped.iter().map(describe_stopped_task));
     if ended.denied_calls > 0 {
         parts.push(phrases::denied_calls(ended.denied_calls));
     }
     if ended.questions > 0 {
-        let questions = plural(ended.questions, "question was", "questions were");
-        parts.push(format!("{} {questions} answered", ended.questions));
+        parts.push(phrases::questions(Questions { answered: ended.questions, by_default: 0 }));
     }
     parts.extend(describe_follow_up(ended, until, count, clock));
     let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();

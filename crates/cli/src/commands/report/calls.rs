@@ -96,25 +96,16 @@ impl ToolCalls {
     pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, calls_max: usize, is_truncated: bool) -> ToolCalls {
         let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
         for message in lines.filter_map(|line| serde_json::from_slice::<TranscriptMessage>(line).ok()) {
-            match message.kind {
-                EventKind::ToolCall => {
-                    if let Some(id) = &message.tool_use_id {
-                        open.insert(id.clone(), calls.len());
-                    }
-                    calls.push(ToolCallRow::new(message));
+            if message.kind == EventKind::ToolCall {
+                if let Some(id) = &message.tool_use_id {
+                    open.insert(id.clone(), calls.len());
                 }
-                EventKind::ToolResult => {
-                    let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
-                    if let Some(call) = call.and_then(|index| calls.get_mut(index)) {
-                        call.result = CallEnd::new(&message);
-                    }
+                calls.push(ToolCallRow::new(message));
+            } else if message.kind == EventKind::ToolResult {
+                let call = message.tool_use_id.as_ref().and_then(|id| open.remove(id));
+                if let Some(call) = call.and_then(|index| calls.get_mut(index)) {
+                    call.result = CallEnd::new(&message);
                 }
-                EventKind::Prompt
-                | EventKind::Text
-                | EventKind::Thinking
-                | EventKind::Note
-                | EventKind::Summary
-                | EventKind::Result => {}
             }
         }
         let first = calls.len().saturating_sub(calls_max);

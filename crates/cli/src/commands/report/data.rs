@@ -292,21 +292,10 @@ impl ReportRun {
         let lost =
             timeline.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
         let mut attempts = timeline.attempts;
-        let next = match (outcome, run.state) {
-            (Some(_), _) => commands.into_iter().next(),
-            (None, RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Finished)
-                if !has_supervisor =>
-            {
-                Some(format!("longhaul recover {}", run.id))
-            }
-            (
-                None,
-                RunState::Running
-                | RunState::Waiting
-                | RunState::Suspended
-                | RunState::Finished
-                | RunState::Unreadable,
-            ) => None,
+        let next = match outcome {
+            Some(_) => commands.into_iter().next(),
+            None if has_supervisor || run.state == RunState::Unreadable => None,
+            None => Some(format!("longhaul recover {}", run.id)),
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
         let advice =

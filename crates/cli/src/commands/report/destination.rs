@@ -23,54 +23,38 @@ pub enum ReportDestination {
 
 impl ReportDestination {
     /// Opens the destination at this path. `-` is stdout.
-    ///
-    /// # Errors
-    /// Returns a usage error if the path cannot be written.
     pub fn new(path: &Path) -> Result<ReportDestination, Failure> {
         if path.as_os_str() == "-" {
             return Ok(ReportDestination::Stdout);
         }
-        let fail = |reason: &dyn std::fmt::Display, hint: &str| {
-            Failure::usage(format!("cannot write the report to {}: {reason}", path.display()), hint)
-        };
         // A symbolic link stays in place; its target is replaced. The absolute path is printed, because
         // terminals make it clickable.
         let absolute = fs::canonicalize(path).or_else(|_| std::path::absolute(path));
         let path = absolute.unwrap_or_else(|_| path.to_owned());
-        match fs::metadata(&path) {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(fail(&"this is a directory", "name a file in it with --output"));
-            }
+        let opened = match fs::metadata(&path) {
+            Ok(metadata) if metadata.is_dir() => Err(io::Error::from(io::ErrorKind::IsADirectory)),
             Ok(metadata) if metadata.permissions().readonly() => {
-                return Err(fail(&"it is read-only", "name another file with --output"));
+                Err(io::Error::from(io::ErrorKind::PermissionDenied))
             }
-            Ok(metadata) if !metadata.is_file() => {
-                let opened = File::options().write(true).open(&path);
-                let hint = "name a file with --output, or `-` for stdout";
-                return opened
-                    .map(|file| ReportDestination::Other(file, path.clone()))
-                    .map_err(|cause| fail(&cause, hint));
+            Ok(metadata) if !metadata.is_file() => File::options()
+                .write(true)
+                .open(&path)
+                .map(|file| ReportDestination::Other(file, path.clone())),
+            // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
+            Ok(_) | Err(_) => {
+                NamedTempFile::with_prefix_in(".longhaul-report-", path.parent().unwrap_or(&path))
+                    .map(|file| ReportDestination::File(file, path.clone()))
+                    // The name of the temporary file would not help the user.
+                    .map_err(|error| io::Error::from(error.kind()))
             }
-            Ok(_) | Err(_) => {}
-        }
-        let parent = path.parent().unwrap_or(&path);
-        // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
-        NamedTempFile::with_prefix_in(".longhaul-report-", parent)
-            .map(|file| ReportDestination::File(file, path.clone()))
-            .map_err(|error| {
-                // The name of the temporary file would not help the user.
-                let cause = io::Error::from(error.kind());
-                fail(
-                    &cause,
-                    "name a file in a directory that you can write to with --output, or `-` for stdout",
-                )
-            })
+        };
+        opened.or_usage(
+            format!("cannot write the report to {}", path.display()),
+            "name a file in a directory that you can write to with --output, or `-` for stdout",
+        )
     }
 
     /// Opens a file with this name in the home's `reports` directory, which no project sees.
-    ///
-    /// # Errors
-    /// Returns a usage error if the directory cannot be created or written.
     pub fn in_home(home: &Home, name: &str) -> Result<ReportDestination, Failure> {
         let folder = home.path().join("reports");
         let created = DirBuilder::new().recursive(true).mode(0o700).create(&folder);
@@ -82,9 +66,6 @@ impl ReportDestination {
     }
 
     /// Writes the report. Returns the path of its file, or `None` for stdout.
-    ///
-    /// # Errors
-    /// Returns the system's error with a hint if writing fails.
     pub fn write(self, report: &str) -> Result<Option<PathBuf>, Failure> {
         let (result, path) = match self {
             ReportDestination::Stdout => {

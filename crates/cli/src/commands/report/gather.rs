@@ -19,27 +19,19 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 }
 
 /// Collects the inputs of the runs that were active since this time.
-///
-/// # Errors
-/// Returns an error for people if the runs cannot be read.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let entries = entries(&mut ledger, since)?;
-    let bounds = Bounds::new(entries.len());
-    Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
+    Ok(read_all(entries, now))
 }
 
 /// Collects the inputs of all runs of a workflow.
-///
-/// # Errors
-/// Returns an error for people if the runs cannot be read.
 pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let runs = ledger.runs(&RunFilter::default())?.into_iter();
     let runs = runs.filter(|run| run.workflow.as_ref().is_some_and(|position| position.id == *workflow));
     let entries: Vec<LedgerEntry> = runs.map(|run| LedgerEntry::read(&run.run_dir())).collect();
-    let bounds = Bounds::new(entries.len());
-    Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
+    Ok(read_all(entries, now))
 }
 
 fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
@@ -66,6 +58,11 @@ fn was_active(run: &LedgerRun, since: Moment) -> bool {
 
 fn is_attended(run: &LedgerRun) -> bool {
     Journal::is_locked(&run.run_dir().journal_path()).unwrap_or_default()
+}
+
+fn read_all(entries: Vec<LedgerEntry>, now: Moment) -> Vec<RunInput> {
+    let bounds = Bounds::new(entries.len());
+    entries.into_iter().map(|entry| read(entry, bounds, now)).collect()
 }
 
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {

@@ -5,8 +5,8 @@
 mod charts;
 
 use super::calls::{CallEnd, ToolCalls};
+use super::cost;
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
-use super::format::cost;
 use super::run_health::RunHealth;
 use super::totals::{LostTimeRow, ModelRow};
 use crate::output::envelope_text::{grouped, is_control_like, short_count};
@@ -381,12 +381,8 @@ fn calls(calls: &ToolCalls, clock: &TimeFormat) -> Markup {
                 td.tool { (call.tool) @if call.subagent { " (sub-agent)" } }
                 td.long { (call.argument) }
                 td {
-                    @match call.result {
-                        CallEnd::Ok => { (call.result.label()) }
-                        CallEnd::Unknown | CallEnd::Failed | CallEnd::Denied | CallEnd::Interrupted => {
-                            strong { (call.result.label()) }
-                        }
-                    }
+                    @if call.result == CallEnd::Ok { (call.result.label()) }
+                    @else { strong { (call.result.label()) } }
                 }
             }
         }

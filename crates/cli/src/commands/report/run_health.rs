@@ -29,39 +29,21 @@ impl RunHealth {
 
     /// Returns whether a person must act.
     pub fn is_urgent(self) -> bool {
-        match self {
-            RunHealth::NeedsPerson | RunHealth::Failed => true,
-            RunHealth::Running | RunHealth::Cancelled | RunHealth::Done => false,
-        }
+        matches!(self, RunHealth::NeedsPerson | RunHealth::Failed)
     }
 }
 
 pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> RunHealth {
-    match (outcome.map(|outcome| outcome.kind), run.state) {
-        (_, RunState::Unreadable) => RunHealth::NeedsPerson,
-        (Some(OutcomeKind::Done), _) => RunHealth::Done,
-        (Some(OutcomeKind::NeedsPerson), _) => RunHealth::NeedsPerson,
-        (Some(OutcomeKind::Cancelled), _) => RunHealth::Cancelled,
-        (Some(OutcomeKind::Suspended), _) | (None, RunState::Suspended) => RunHealth::NeedsPerson,
-        (
-            Some(
-                OutcomeKind::Failed
-                | OutcomeKind::OverBudget
-                | OutcomeKind::OutOfTime
-                | OutcomeKind::CheckFailed
-                | OutcomeKind::NotStarted
-                | OutcomeKind::Incomplete
-                | OutcomeKind::Partial
-                | OutcomeKind::Bug
-                | OutcomeKind::RetryLater,
-            ),
-            _,
-        ) => RunHealth::Failed,
-        (None, RunState::Running | RunState::Waiting | RunState::Finished) if has_supervisor => {
-            RunHealth::Running
-        }
+    match outcome.map(|outcome| outcome.kind) {
+        _ if run.state == RunState::Unreadable => RunHealth::NeedsPerson,
+        Some(OutcomeKind::Done) => RunHealth::Done,
+        Some(OutcomeKind::Cancelled) => RunHealth::Cancelled,
+        Some(OutcomeKind::NeedsPerson | OutcomeKind::Suspended) => RunHealth::NeedsPerson,
+        // The name of the outcome distinguishes all others.
+        Some(_) => RunHealth::Failed,
+        None if has_supervisor && run.state != RunState::Suspended => RunHealth::Running,
         // Orphaned: no supervisor will continue it.
-        (None, RunState::Running | RunState::Waiting | RunState::Finished) => RunHealth::NeedsPerson,
+        None => RunHealth::NeedsPerson,
     }
 }
 
@@ -87,24 +69,17 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bo
 }
 
 fn outcome_text(kind: OutcomeKind, reason: Option<&str>) -> String {
-    let text = match kind {
-        OutcomeKind::Done => "the work is done",
-        OutcomeKind::Failed => "the agent gave up, or made no progress",
-        OutcomeKind::NeedsPerson => "it needs a person",
-        OutcomeKind::Cancelled => "it was stopped by the user",
-        OutcomeKind::Suspended => "a signal suspended it",
-        OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::NotStarted
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Partial
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater => {
-            // These all mean failure; the outcome's name distinguishes them.
-            let name = kind.as_str().replace('_', " ");
-            return reason.map_or_else(|| name.clone(), |reason| format!("{name}: {reason}"));
-        }
-    };
-    reason.unwrap_or(text).to_owned()
+    const TEXTS: [(OutcomeKind, &str); 5] = [
+        (OutcomeKind::Done, "the work is done"),
+        (OutcomeKind::Failed, "the agent gave up, or made no progress"),
+        (OutcomeKind::NeedsPerson, "it needs a person"),
+        (OutcomeKind::Cancelled, "it was stopped by the user"),
+        (OutcomeKind::Suspended, "a signal suspended it"),
+    ];
+    if let Some((_, text)) = TEXTS.iter().find(|(of, _)| *of == kind) {
+        return reason.unwrap_or(text).to_owned();
+    }
+    // The others all mean failure; the outcome's name distinguishes them.
+    let name = kind.as_str().replace('_', " ");
+    reason.map_or_else(|| name.clone(), |reason| format!("{name}: {reason}"))
 }

@@ -3,7 +3,7 @@
 use crate::output::phrases;
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, Outcome, Phase, ResumeStrategy, Rfc3339,
-    RunHistory, Span, StopCause, StrategyReason, Usd,
+    RunHistory, Span, StopCause, StrategyReason, Usd, word_enum,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -67,24 +67,9 @@ impl TimelineAttempt {
         match (self.fault, self.stop_cause, self.ended_at) {
             (Some(fault), stop_cause, _) => phrases::attempt_cause(fault, stop_cause),
             (None, _, None) => "running",
-            (None, Some(cause), Some(_)) => stop_text(cause),
+            (None, Some(cause), Some(_)) => phrases::stop_words(cause),
             (None, None, Some(_)) => "exited on its own",
         }
-    }
-}
-
-fn stop_text(cause: StopCause) -> &'static str {
-    match cause {
-        StopCause::Stalled | StopCause::NoProgress => "stopped: it stalled",
-        StopCause::TimedOut => "stopped: it timed out",
-        StopCause::AuthRejected => "stopped: the credentials were rejected",
-        StopCause::WrongSession => "stopped: it opened the wrong session",
-        StopCause::WrapUp | StopCause::LimitReached => "stopped by a limit",
-        StopCause::MemoryLimit => "stopped: it used too much memory",
-        StopCause::Suspended => "interrupted to suspend the run",
-        StopCause::DidNotExit => "finished, but did not exit",
-        StopCause::BackgroundStopped => "finished; its background work was stopped",
-        StopCause::Cancelled => "stopped: cancelled",
     }
 }
 
@@ -102,36 +87,28 @@ pub struct TimelineSlice {
     pub to: Rfc3339,
 }
 
-/// Activity of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum SliceKind {
-    /// An attempt that did not fail.
-    Working,
-    /// An attempt that failed.
-    Failed,
-    /// Waiting for the next attempt. No process is running.
-    Waiting,
-    /// A check is running.
-    Checking,
-    /// The machine slept, or no supervisor was running.
-    Downtime,
-    /// The run was finished and later resumed.
-    Finished,
+word_enum! {
+    // The order is that of a legend.
+    /// Activity of a run.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum SliceKind {
+        /// An attempt that did not fail.
+        Working = "working",
+        /// An attempt that failed.
+        Failed = "failed",
+        /// Waiting for the next attempt. No process is running.
+        Waiting = "waiting",
+        /// A check is running.
+        Checking = "checking",
+        /// The machine slept, or no supervisor was running.
+        Downtime = "downtime",
+        /// The run was finished and later resumed.
+        Finished = "finished",
+    }
 }
 
 impl SliceKind {
-    /// All kinds, in the order of a legend.
-    pub const ALL: &'static [SliceKind] = &[
-        SliceKind::Working,
-        SliceKind::Failed,
-        SliceKind::Waiting,
-        SliceKind::Checking,
-        SliceKind::Downtime,
-        SliceKind::Finished,
-    ];
-
     pub fn label(self) -> &'static str {
         match self {
             SliceKind::Working => "an attempt that did not fail",
@@ -142,9 +119,7 @@ impl SliceKind {
             SliceKind::Finished => "finished, until it was resumed",
         }
     }
-}
 
-impl SliceKind {
     /// Returns the text for a line with the duration of each kind.
     pub fn brief(self) -> &'static str {
         match self {

@@ -14,8 +14,8 @@ use crate::output::time::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind, Record,
-    Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind,
+    Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
 use longhaul_store::{LedgerEntry, ModelUsage, Plan, RunDir, RunState};
 
@@ -443,4 +443,13 @@ fn health_decides_urgency() {
     let urgent: Vec<_> = report_of(runs()).runs.iter().map(|run| run.health.is_urgent()).collect();
     assert_eq!(urgent, [true, true, true, true, false, false]);
     assert!(!RunHealth::Cancelled.is_urgent(), "a person cancelled it");
+}
+
+#[test]
+fn separates_reported_from_estimated_cost() {
+    assert_eq!(
+        super::cost(Dollars(Usd(1_500_000)), Dollars(Usd(20_000)), true),
+        "$1.50 and about $0.0200 or more: partly unpriced"
+    );
+    assert_eq!(super::cost(Dollars::default(), Dollars(Usd(20_000)), false), "about $0.0200");
 }

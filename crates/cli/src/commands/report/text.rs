@@ -1,13 +1,13 @@
 //! Renders a report as text of 100 columns, with the same content as the page.
 
+use super::cost;
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
-use super::format::cost;
 use super::run_timeline::SliceKind;
 use super::workflows::ReportWorkflow;
-use crate::output::envelope_text::one_line;
 use crate::output::envelope_text::{cut, short_count};
-use crate::output::phrases::{counted, money};
+use crate::output::phrases::{self, counted, money};
 use crate::output::time::TimeFormat;
+use crate::output::wrap::wrap;
 use longhaul_core::{Span, Usd};
 use std::fmt::{Result, Write};
 
@@ -118,28 +118,35 @@ fn title(run: &ReportRun) -> String {
 }
 
 fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    heading(out, "TIME LOST")?;
-    if report.lost_time.is_empty() {
-        writeln!(out, "  None.")?;
-    } else {
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "cause", "waiting", "in attempts", "runs")?;
-    }
-    for lost in &report.lost_time {
-        let spans = [lost.waiting, lost.wasted].map(dash);
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", lost.cause.label(), spans[0], spans[1], lost.runs)?;
-    }
-    heading(out, "FAULTS")?;
-    if report.faults.is_empty() {
-        writeln!(out, "  None.")?;
-    } else {
-        writeln!(out, "  {:<52}{:>14}{:>14}{:>8}", "fault", "attempts", "ended runs", "runs")?;
-    }
-    for row in &report.faults {
-        let fault = row.fault.describe();
-        writeln!(out, "  {fault:<52}{:>14}{:>14}{:>8}", row.attempts, row.ended_runs, row.runs)?;
-    }
+    let lost = report
+        .lost_time
+        .iter()
+        .map(|row| [row.cause.label().to_owned(), dash(row.waiting), dash(row.wasted), row.runs.to_string()]);
+    table(out, "TIME LOST", ["cause", "waiting", "in attempts", "runs"], lost)?;
+    let faults = report.faults.iter().map(|row| {
+        let counts = [row.attempts, row.ended_runs, row.runs].map(|count| count.to_string());
+        let [attempts, ended_runs, runs] = counts;
+        [row.fault.describe().to_owned(), attempts, ended_runs, runs]
+    });
+    table(out, "FAULTS", ["fault", "attempts", "ended runs", "runs"], faults)?;
     spending(out, report, clock)?;
     models(out, report)
+}
+
+fn table(
+    out: &mut String,
+    name: &str,
+    columns: [&str; 4],
+    rows: impl ExactSizeIterator<Item = [String; 4]>,
+) -> Result {
+    heading(out, name)?;
+    if rows.len() == 0 {
+        return writeln!(out, "  None.");
+    }
+    for [first, second, third, last] in [columns.map(str::to_owned)].into_iter().chain(rows) {
+        writeln!(out, "  {first:<52}{second:>14}{third:>14}{last:>8}")?;
+    }
+    Ok(())
 }
 
 fn dash(span: Span) -> String {
@@ -226,8 +233,9 @@ fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result 
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_of_timestamp(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
-        let text = format!("{:>8}  {:<9} {}{by} {}", at, call.result.label(), call.tool, call.argument);
-        writeln!(out, "    {}", line(&text, COLUMNS - 4))?;
+        let (at, action) = (phrases::one_line(&at), format!("{}{by} {}", call.tool, call.argument));
+        let text = format!("{at:>8}  {:<9} {}", call.result.label(), phrases::one_line(&action));
+        writeln!(out, "    {}", cut(&text, COLUMNS - 4))?;
     }
     wrapped(out, "  ", &super::agent_and_files(run))
 }
@@ -261,23 +269,11 @@ fn timeline(run: &ReportRun) -> String {
 /// Writes `first` and the text, wrapped between words and indented below the start of the text. A word longer
 /// than a line, such as a path, is not broken, so that it can be copied.
 fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
-    let margin = first.chars().count();
-    let mut line = first.to_owned();
-    let mut empty = true;
-    for word in one_line(text).split_whitespace() {
-        if !empty && line.chars().count() + 1 + word.chars().count() > COLUMNS {
-            writeln!(out, "{line}")?;
-            (line, empty) = (" ".repeat(margin), true);
-        }
-        if !empty {
-            line.push(' ');
-        }
-        line.push_str(word);
-        empty = false;
-    }
-    writeln!(out, "{}", line.trim_end())
+    out.push_str(first);
+    wrap(out, &phrases::one_line(text), first.chars().count());
+    Ok(())
 }
 
 fn line(text: &str, columns: usize) -> String {
-    cut(&one_line(text).replace(['\n', '\t'], " "), columns)
+    cut(&phrases::one_line(text), columns)
 }

@@ -1,11 +1,11 @@
 //! The workflows of a report, with their outcomes. It reads only their own files.
 
+use crate::failure::Failure;
 use crate::output::envelope_text::cut;
-use crate::workflow_next_commands::next_commands;
-use longhaul_core::{
-    Dollars, Moment, Outcome, OutcomeKind, Rfc3339, Workflow, WorkflowRecord, WorkflowStage,
-};
-use longhaul_store::{Home, Journal, StoreError, WorkflowDir};
+use crate::output::time::TimeFormat;
+use crate::workflow_history::WorkflowHistory;
+use longhaul_core::{Dollars, Moment, OutcomeKind, Rfc3339};
+use longhaul_store::{Home, WorkflowDir};
 use serde::Serialize;
 
 const FILE_CHARS_MAX: usize = 100;
@@ -31,7 +31,7 @@ pub struct ReportWorkflow {
     pub iteration: u32,
     /// Maximum number of iterations.
     pub iterations_max: u32,
-    /// Cost of all its runs that ended, in all iterations.
+    /// Cost of all its runs, in all iterations.
     #[serde(rename = "total_cost_usd")]
     pub cost: Dollars,
     pub started_at: Rfc3339,
@@ -43,52 +43,32 @@ pub struct ReportWorkflow {
 
 /// Returns the workflows that were active since this time, newest first. Those whose files cannot be read are
 /// omitted.
-///
-/// # Errors
-/// Returns an error if the home cannot be read.
-pub fn since(home: &Home, since: Moment) -> Result<Vec<ReportWorkflow>, StoreError> {
+pub fn since(home: &Home, since: Moment, clock: &TimeFormat) -> Result<Vec<ReportWorkflow>, Failure> {
     let all = home.workflows_newest_first()?;
-    let workflows = all.iter().filter_map(|dir| one(dir).ok());
+    let workflows = all.into_iter().filter_map(|dir| one(home, dir, clock).ok());
     Ok(workflows.filter(|workflow| workflow.ended_at.is_none_or(|ended| ended.0 >= since)).collect())
 }
 
 /// Returns one workflow.
-///
-/// # Errors
-/// Returns an error if its files cannot be read.
-pub fn one(dir: &WorkflowDir) -> Result<ReportWorkflow, StoreError> {
-    let plan = dir.plan()?;
-    let is_supervised = Journal::is_locked(&dir.journal_path())?;
-    let journal = Journal::<WorkflowRecord>::load(&dir.journal_path())?;
-    let workflow = Workflow::replay(journal.records());
-    let state = workflow.state();
-    let status = longhaul::workflow::workflow_status(dir, &plan, &workflow, plan.started_at.0);
-    let (outcome, ended_at) = match state.stage {
-        WorkflowStage::Finished { at, outcome } => (Some(outcome), Some(at)),
-        WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Suspended { .. } => (None, None),
-    };
-    let is_suspended = matches!(state.stage, WorkflowStage::Suspended { .. });
-    let word = match outcome {
-        None if !is_supervised && !is_suspended => "orphaned",
-        None | Some(_) => &status.status,
-    };
-    let next = match outcome {
-        Some(outcome) => next_commands(&status, outcome).into_iter().next(),
-        None if is_supervised => Some(format!("longhaul attach {}", dir.id())),
-        None => Some(format!("longhaul recover {}", dir.id())),
-    };
+pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWorkflow, Failure> {
+    let history = WorkflowHistory::read(home, dir, clock)?;
+    let next = history.next_step(clock).commands.into_iter().next();
+    let outcome = history.outcome();
+    let WorkflowHistory { dir, plan, status, is_supervised, as_of, .. } = history;
+    let is_suspended = status.status == OutcomeKind::Suspended.as_str();
+    let is_orphaned = outcome.is_none() && !is_supervised && !is_suspended;
     Ok(ReportWorkflow {
         id: dir.id().to_string(),
-        name: plan.name.clone(),
+        name: plan.name,
         file: cut(&plan.file.path.as_path().display().to_string(), FILE_CHARS_MAX),
         project: plan.project_dir.as_path().display().to_string(),
-        outcome: outcome.map(|outcome: Outcome| outcome.kind),
-        status: word.to_owned(),
+        outcome,
+        status: if is_orphaned { "orphaned".to_owned() } else { status.status },
         iteration: status.iteration,
         iterations_max: status.iterations_max,
         cost: status.total_cost_usd,
         started_at: plan.started_at,
-        ended_at: ended_at.map(Rfc3339),
+        ended_at: outcome.map(|_| as_of.into()),
         next,
     })
 }

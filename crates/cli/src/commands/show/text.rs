@@ -6,7 +6,7 @@ use super::{Loaded, ShowOutput};
 use crate::commands::runs::table::outcome_style;
 use crate::output::color::Colors;
 use crate::output::envelope_text::{cut, grouped, one_line};
-use crate::output::phrases::{self, plural};
+use crate::output::phrases;
 use crate::output::time::TimeFormat;
 use crate::output::timeline_text::describe_outcome;
 use crate::output::wrap::{COLUMNS, columns, wrap};
@@ -342,12 +342,10 @@ fn notes(out: &mut String, attempt: &Attempt) {
         None => {}
     }
     if attempt.leftover_processes > 0 {
-        let (count, processes) =
-            (attempt.leftover_processes, plural(attempt.leftover_processes, "process", "processes"));
-        note(out, attempt, &format!("stopped {count} leftover {processes}"));
+        note(out, attempt, &phrases::leftovers_stopped(attempt.leftover_processes));
     }
     if let Some(stop) = &attempt.watchdog {
-        note(out, attempt, &phrases::watchdog_stop(stop));
+        note(out, attempt, &phrases::watchdog_stop(stop.silent_ms, stop.processes_stopped));
     }
 }
 

@@ -5,9 +5,8 @@ use crate::commands::runs::table::outcome_style;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
-use crate::output::time::{TimeFormat, elapsed};
-use crate::output::timeline_text::{INDENT, next_text};
-use crate::output::wrap::wrap;
+use crate::output::time::TimeFormat;
+use crate::output::timeline_text::{next_text, timeline_lines};
 use crate::run_history::NextStep;
 use crate::workflow_history::{WorkflowEntry, WorkflowHistory};
 use longhaul_core::OutcomeKind;
@@ -41,23 +40,10 @@ pub fn why(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Fai
     page_output(global, &output, || {
         let style = output.outcome.and_then(outcome_style);
         let state = Colors::stdout().styled(&history.state_text(&clock), style);
-        let timeline = timeline(&history.entries, &clock);
+        let entries = history.entries.iter().filter(|entry| entry.is_noteworthy);
+        let entries = entries.map(|entry| (entry.at.0, entry.elapsed_ms, entry.text.clone()));
+        let timeline = timeline_lines(entries, &clock);
         format!("workflow {}: {state}\n\n{timeline}\n{}", output.workflow, next_text(&output.next))
     });
     Ok(0)
-}
-
-/// Formats the noteworthy entries as lines that each end with a newline.
-fn timeline(entries: &[WorkflowEntry], clock: &TimeFormat) -> String {
-    let (mut out, mut day) = (String::new(), String::new());
-    for entry in entries.iter().filter(|entry| entry.is_noteworthy) {
-        let today = clock.day(entry.at.0);
-        if today != day {
-            out.push_str(&format!("{today}\n"));
-            day = today;
-        }
-        out.push_str(&format!("{}  {:<8}", clock.time(entry.at.0), elapsed(entry.elapsed_ms)));
-        wrap(&mut out, &entry.text, INDENT);
-    }
-    out
 }

@@ -18,41 +18,26 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
     }
 }
 
+/// What the user can do about faults that do not pass on their own.
+const ADVICE: [(Fault, &str); 11] = [
+    (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
+    (Fault::Billing, "check the account's payment, then resume the session"),
+    (Fault::Permission, "allow the tools with a permission mode, or accept that they were denied"),
+    (Fault::ModelUnknown, "resume the run with a model that the API knows"),
+    (Fault::SessionLost, "resume the run: it continues in a new session"),
+    (Fault::SessionBusy, "wait until the other run has finished"),
+    (Fault::AgentMissing, "install it: `npm install -g @anthropic-ai/claude-code`"),
+    (
+        Fault::AgentUnusable,
+        "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
+    ),
+    (Fault::AttemptTimeout, "give each attempt more time"),
+    (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
+    (Fault::GuardLapsed, "check the hooks in the agent's settings: one failed, timed out or rewrote a call"),
+];
+
 pub fn advice(fault: Fault) -> Option<&'static str> {
-    match fault {
-        Fault::Auth => Some("check the key or log in with `claude`, then resume the session"),
-        Fault::Billing => Some("check the account's payment, then resume the session"),
-        Fault::Permission => Some("allow the tools with a permission mode, or accept that they were denied"),
-        Fault::ModelUnknown => Some("resume the run with a model that the API knows"),
-        Fault::SessionLost => Some("resume the run: it continues in a new session"),
-        Fault::SessionBusy => Some("wait until the other run has finished"),
-        Fault::AgentMissing => Some("install it: `npm install -g @anthropic-ai/claude-code`"),
-        Fault::AgentUnusable => Some(
-            "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
-        ),
-        Fault::AttemptTimeout => Some("give each attempt more time"),
-        Fault::OutOfMemory => Some("give the run more memory, or the machine less to do"),
-        Fault::GuardLapsed => {
-            Some("check the hooks in the agent's settings: one failed, timed out or rewrote a call")
-        }
-        Fault::RateLimited
-        | Fault::Overloaded
-        | Fault::ServerError
-        | Fault::Network
-        | Fault::UsageLimit
-        | Fault::Crashed
-        | Fault::Interrupted
-        | Fault::Stalled
-        | Fault::SessionExists
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::Refused
-        | Fault::BadRequest
-        | Fault::TurnLimit
-        | Fault::AgentBudget
-        | Fault::Unknown => None,
-    }
+    ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
 }
 
 /// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
@@ -61,33 +46,23 @@ pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> 
     let response = || ended.result.and_then(api_response);
     let stop = || attempt.stop_cause().and_then(|cause| stop_text(cause, attempt.stall()));
     let exit = || exit.map(exit_text);
-    match ended.fault? {
-        Fault::RateLimited
-        | Fault::Overloaded
-        | Fault::ServerError
-        | Fault::Network
-        | Fault::UsageLimit
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Auth
-        | Fault::Billing
-        | Fault::ModelUnknown
-        | Fault::Refused
-        | Fault::BadRequest
-        | Fault::TurnLimit
-        | Fault::AgentBudget => response().or_else(stop),
-        Fault::Interrupted => exit().filter(|_| attempt.stop_cause().is_none()),
-        Fault::Crashed | Fault::OutOfMemory => stop().or_else(exit),
-        Fault::Stalled | Fault::AttemptTimeout => stop(),
-        Fault::SessionLost => stop().or_else(|| ended.continuity.and_then(continuity_text)),
-        Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => exit(),
-        Fault::Unfinished => ended.result.and_then(unfinished_text),
-        Fault::Permission => ended.result.map(|result| {
+    match ended.fault {
+        None | Some(Fault::GuardLapsed) => None,
+        Some(Fault::Interrupted) => exit().filter(|_| attempt.stop_cause().is_none()),
+        Some(Fault::Crashed | Fault::OutOfMemory) => stop().or_else(exit),
+        Some(Fault::Stalled | Fault::AttemptTimeout) => stop(),
+        Some(Fault::SessionLost) => stop().or_else(|| ended.continuity.and_then(continuity_text)),
+        Some(Fault::SessionExists | Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable) => {
+            exit()
+        }
+        Some(Fault::Unfinished) => ended.result.and_then(unfinished_text),
+        Some(Fault::Permission) => ended.result.map(|result| {
             let denied = result.denials;
             format!("{denied} {}", plural(denied, "tool call was denied", "tool calls were denied"))
         }),
-        Fault::GuardLapsed => None,
-        Fault::Unknown => response().or_else(exit),
+        Some(Fault::Unknown) => response().or_else(exit),
+        // The API reported all others.
+        Some(_) => response().or_else(stop),
     }
 }
 
@@ -107,25 +82,27 @@ fn api_response(result: AgentResult) -> Option<String> {
 }
 
 fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
-    if let Some(stall) = stall {
-        return Some(stall.describe(cause));
-    }
+    // The text of its fault describes a timeout.
+    let words = || (cause != StopCause::TimedOut).then(|| stop_words(cause).to_owned());
+    stall.map(|stall| stall.describe(cause)).or_else(words)
+}
+
+/// Returns why an attempt was stopped.
+pub fn stop_words(cause: StopCause) -> &'static str {
     match cause {
-        StopCause::Stalled => Some("silent for too long"),
-        StopCause::NoProgress => Some("nothing was finished for too long"),
-        StopCause::AuthRejected => Some("rejected twice"),
-        StopCause::WrongSession => Some("it opened the wrong session"),
-        StopCause::MemoryLimit => Some("its processes exceeded the memory limit"),
-        StopCause::WrapUp => Some("interrupted to save its work"),
-        StopCause::LimitReached => Some("stopped at the limit"),
-        StopCause::Cancelled => Some("stopped on request"),
-        StopCause::Suspended => Some("interrupted to suspend the run"),
-        StopCause::DidNotExit => Some("stopped, because it did not exit"),
-        StopCause::BackgroundStopped => Some("stopped with its background work"),
-        // The fault is described by its own text.
-        StopCause::TimedOut => None,
+        StopCause::Stalled => "silent for too long",
+        StopCause::NoProgress => "nothing was finished for too long",
+        StopCause::TimedOut => "stopped, because it timed out",
+        StopCause::AuthRejected => "rejected twice",
+        StopCause::WrongSession => "it opened the wrong session",
+        StopCause::MemoryLimit => "its processes exceeded the memory limit",
+        StopCause::WrapUp => "interrupted to save its work",
+        StopCause::LimitReached => "stopped at the limit",
+        StopCause::Cancelled => "stopped on request",
+        StopCause::Suspended => "interrupted to suspend the run",
+        StopCause::DidNotExit => "stopped, because it did not exit",
+        StopCause::BackgroundStopped => "stopped with its background work",
     }
-    .map(str::to_owned)
 }
 
 /// Describes how a process ended.

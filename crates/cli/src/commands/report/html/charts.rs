@@ -2,7 +2,7 @@
 //!
 //! Each drawing has an equivalent text, colors are paired with shapes, and the number of elements is limited.
 
-use super::super::format::cost;
+use super::super::cost;
 use super::super::run_timeline::{SliceKind, TimelineSlice};
 use super::super::spend::Bucket;
 use crate::output::phrases::{counted, money};
@@ -102,15 +102,15 @@ fn label(slices: &[TimelineSlice]) -> String {
 
 /// Draws a segment of a timeline. Each kind has its own height, for people who cannot distinguish the colors.
 fn rect(kind: SliceKind, x: f64, width: f64) -> Markup {
-    let (class, y, height) = match kind {
-        SliceKind::Working => ("s-working", 4, 16),
-        SliceKind::Failed => ("s-failed", 0, 24),
-        SliceKind::Waiting => ("s-waiting", 10, 4),
-        SliceKind::Checking => ("s-checking", 7, 10),
-        SliceKind::Downtime => ("s-downtime", 17, 7),
-        SliceKind::Finished => ("s-finished", 20, 4),
+    let (y, height) = match kind {
+        SliceKind::Working => (4, 16),
+        SliceKind::Failed => (0, 24),
+        SliceKind::Waiting => (10, 4),
+        SliceKind::Checking => (7, 10),
+        SliceKind::Downtime => (17, 7),
+        SliceKind::Finished => (20, 4),
     };
-    html! { rect class=(class) x=(short(x)) y=(y) width=(short(width)) height=(height) {} }
+    html! { rect class={ "s-" (kind) } x=(short(x)) y=(y) width=(short(width)) height=(height) {} }
 }
 
 pub fn legend<'a>(slices: impl Iterator<Item = &'a TimelineSlice>) -> Markup {
