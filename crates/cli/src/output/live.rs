@@ -7,8 +7,7 @@ use super::{phrases, time};
 use crate::figures::{LimitStatus, figures};
 use longhaul::StepView;
 use longhaul_core::{
-    CheckStage, Limit, LimitState, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span,
-    State, WrapUpStage,
+    CheckStage, Limits, Moment, OutageBound, OutcomeKind, Phase, Policy, RunId, Span, State, WrapUpStage,
 };
 use longhaul_store::RunDir;
 use std::path::Path;
@@ -107,24 +106,14 @@ fn headline(view: &LiveView, now: Moment) -> String {
 }
 
 fn action(state: &State) -> &'static str {
+    let is_wrapping_up = state
+        .limit_state
+        .is_some_and(|limit| matches!(limit.stage, WrapUpStage::Due | WrapUpStage::Requested));
     match &state.phase {
-        Phase::New | Phase::Starting => "starting the agent",
-        Phase::Summarizing { .. } => "summarizing older work",
-        Phase::Running => match state.limit_state {
-            Some(LimitState { stage: WrapUpStage::Due | WrapUpStage::Requested, .. }) => {
-                "saving its work before the limit"
-            }
-            Some(LimitState { stage: WrapUpStage::Exhausted, .. }) | None => "working",
-        },
-        Phase::Closing { .. } => "finishing",
-        Phase::Stopping { .. } => "stopping the agent",
-        Phase::Sweeping { .. } => "stopping leftover processes",
-        Phase::Checking { stage: CheckStage::Commands, .. } => "checking the work",
+        Phase::Running if is_wrapping_up => "saving its work before the limit",
         Phase::Checking { stage: CheckStage::Review, .. } => "reviewing the work",
-        Phase::Waiting { .. } => "waiting",
-        Phase::Suspended { .. } => "suspended",
         Phase::Finished { outcome } if outcome.kind == OutcomeKind::Done => "done",
-        Phase::Finished { .. } => "finished",
+        phase => phrases::phase_words(phase.into()),
     }
 }
 

@@ -10,9 +10,9 @@ use super::{envelope_text, time};
 use crate::figures::LimitStatus;
 use longhaul::NotifyFailure;
 use longhaul_core::{
-    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, Policy, PromptKind, Questions,
-    Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span, StallReport,
-    State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy, PromptKind,
+    Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span,
+    StallReport, State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::OsText;
 
@@ -123,6 +123,22 @@ pub fn review_text(result: ReviewResult) -> String {
         ReviewResult::Failed(1) => "the reviewer found 1 thing missing".to_owned(),
         ReviewResult::Failed(missing) => format!("the reviewer found {missing} things missing"),
         ReviewResult::NoVerdict(fault) => format!("the reviewer gave no verdict: {}", fault.describe()),
+    }
+}
+
+/// Returns what a run does in a phase.
+pub fn phase_words(phase: PhaseKind) -> &'static str {
+    match phase {
+        PhaseKind::New | PhaseKind::Starting => "starting the agent",
+        PhaseKind::Summarizing => "summarizing older work",
+        PhaseKind::Running => "working",
+        PhaseKind::Closing => "finishing",
+        PhaseKind::Stopping => "stopping the agent",
+        PhaseKind::Sweeping => "stopping leftover processes",
+        PhaseKind::Checking => "checking the work",
+        PhaseKind::Waiting => "waiting",
+        PhaseKind::Suspended => "suspended",
+        PhaseKind::Finished => "finished",
     }
 }
 

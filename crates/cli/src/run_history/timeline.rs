@@ -140,24 +140,13 @@ impl TimelineBuilder<'_> {
     }
 
     fn add_prompt(&mut self, at: Moment, attempt: u32, prompt: PromptKind) {
-        match (prompt, self.entries.last_mut()) {
-            (
-                PromptKind::KeepGoing(_) | PromptKind::ConfirmDone,
-                Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }),
-            ) => (*prompts, *until) = (*prompts + 1, at.into()),
-            (
-                PromptKind::Task
-                | PromptKind::TaskAfterLoss(_)
-                | PromptKind::FollowUp
-                | PromptKind::Continue(_)
-                | PromptKind::Nudge(_)
-                | PromptKind::WrapUp(_)
-                | PromptKind::LimitRaised(_)
-                | PromptKind::CheckFailed(_)
-                | PromptKind::KeepGoing(_)
-                | PromptKind::ConfirmDone,
-                _,
-            ) => self.push(at, TimelineEvent::PromptSent { attempt, prompt }),
+        if matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone)
+            && let Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }) =
+                self.entries.last_mut()
+        {
+            (*prompts, *until) = (*prompts + 1, at.into());
+        } else {
+            self.push(at, TimelineEvent::PromptSent { attempt, prompt });
         }
     }
 

@@ -37,15 +37,10 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
 /// Returns what a running run does.
 pub fn working(dir: &RunDir) -> String {
     match dir.status().ok().map(|status| status.phase) {
-        Some(PhaseKind::Checking) => "checking the work".to_owned(),
-        Some(PhaseKind::Summarizing) => "summarizing older work".to_owned(),
-        Some(PhaseKind::Closing | PhaseKind::Stopping | PhaseKind::Sweeping | PhaseKind::Suspended) => {
-            "ending the attempt".to_owned()
-        }
-        Some(PhaseKind::New | PhaseKind::Starting) => "starting the agent".to_owned(),
         Some(PhaseKind::Running | PhaseKind::Waiting | PhaseKind::Finished) | None => {
             open_tool(dir).unwrap_or_else(|| "waiting for the model".to_owned())
         }
+        Some(phase) => phrases::phase_words(phase).to_owned(),
     }
 }
 
