@@ -28,6 +28,5 @@ mod tests;
 pub use phase::{OpenWork, PhasePlan, ProjectPhase};
 pub use phase_id::{PhaseId, PhaseIdError};
 pub use project::{AheadOfWork, Project};
-pub use read::{Files, ProjectError, read_report};
+pub use read::{Files, ProjectError, open_work};
 pub use status::{ProjectStatus, Warning};
-pub use verification::Verification;

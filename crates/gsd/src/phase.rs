@@ -1,6 +1,7 @@
 //! A phase of a project with its plans, and the work that is left.
 
-use crate::{PhaseId, Verification};
+use crate::PhaseId;
+use crate::verification::work_left;
 
 /// A phase of the roadmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,17 +52,15 @@ impl ProjectPhase {
         self.plans.iter().find(|plan| !plan.has_summary)
     }
 
-    /// Returns the work that is left, as the files on disk and this report show it. The roadmap proves nothing.
-    pub fn open_work(&self, report: Option<&Verification>) -> OpenWork {
+    /// Returns the work that is left, as the files on disk and the text of its report show it. The roadmap proves nothing.
+    pub(crate) fn open_work(&self, report: Option<&str>) -> OpenWork {
         let unfinished: Vec<String> =
             self.plans.iter().filter(|plan| !plan.has_summary).map(|plan| plan.id.clone()).collect();
         match report {
             _ if self.plans.is_empty() => OpenWork::Unplanned,
             _ if !unfinished.is_empty() => OpenWork::Unfinished(unfinished),
-            None | Some(Verification::Passed) => OpenWork::Nothing,
-            Some(Verification::GapsFound) => OpenWork::Gaps,
-            Some(Verification::HumanNeeded) => OpenWork::NeedsPerson("human_needed".to_owned()),
-            Some(Verification::Unknown(status)) => OpenWork::NeedsPerson(status.clone()),
+            Some(report) => work_left(report),
+            None => OpenWork::Nothing,
         }
     }
 }

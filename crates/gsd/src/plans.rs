@@ -59,7 +59,7 @@ impl PlanCounts {
         } else {
             // Boxes and rows are updated late, never early.
             let most = [ticked, counted, with_summary].into_iter().flatten().max_by_key(|claim| claim.value);
-            let all = total.clone().filter(|_| phase.is_some_and(RoadmapPhase::says_complete));
+            let all = total.clone().filter(|_| phase.is_some_and(|phase| phase.complete.is_some()));
             let none = || total.as_ref().map(|total| Claim::new(0, total.source.clone()));
             all.or(most).or_else(none)
         };

@@ -1,7 +1,7 @@
 //! Reads the files of a project's `.planning` directory, within limits. It never interprets a text.
 
 use crate::claim::{REQUIREMENTS, ROADMAP, STATE, Source};
-use crate::{ProjectPhase, Verification, Warning};
+use crate::{OpenWork, ProjectPhase, Warning};
 use longhaul_workflow::read_project_bytes;
 use serde::de::IgnoredAny;
 use std::fs;
@@ -71,15 +71,15 @@ pub(crate) fn read_files(project_dir: &Path) -> Result<Files, ProjectError> {
     Ok(files)
 }
 
-/// Reads the report of a phase, if it has one.
+/// Returns the work that is left in a phase, as its files on disk show it.
 ///
 /// # Errors
 ///
-/// Returns an error if the report is unreadable or too large.
-pub fn read_report(project_dir: &Path, phase: &ProjectPhase) -> Result<Option<Verification>, ProjectError> {
-    let Some(report) = &phase.report else { return Ok(None) };
-    let text = read_text(&project_dir.join(".planning"), report, &mut Vec::new())?;
-    Ok(text.as_deref().map(Verification::parse))
+/// Returns an error if the report of the phase is unreadable or too large.
+pub fn open_work(project_dir: &Path, phase: &ProjectPhase) -> Result<OpenWork, ProjectError> {
+    let planning = project_dir.join(".planning");
+    let report = phase.report.as_ref().map(|report| read_text(&planning, report, &mut Vec::new()));
+    Ok(phase.open_work(report.transpose()?.flatten().as_deref()))
 }
 
 fn read_text(

@@ -11,14 +11,8 @@ use crate::roadmap::{PHASES_MAX, Roadmap, RoadmapPhase};
 use crate::state::State;
 use crate::{PhaseId, PhasePlan, ProjectPhase, ProjectStatus};
 
-/// Phases that the status counts.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scope {
-    /// Phases without a milestone.
-    All,
-    /// Phases of the milestone with this index.
-    Milestone(usize),
-}
+/// Phases that the status counts: those of the milestone with this index, or those without a milestone.
+type Scope = Option<usize>;
 
 pub(crate) struct Reader {
     state: State,
@@ -115,7 +109,7 @@ impl Reader {
         let is_shipped =
             |phase: &&RoadmapPhase| phase.milestone.is_some_and(|index| milestones[index].is_shipped);
         if let Some(phase) = same().rfind(|phase| !is_shipped(phase)).or_else(|| same().next_back()) {
-            return phase.milestone.map_or(Scope::All, Scope::Milestone);
+            return phase.milestone;
         }
         let with_phases: Vec<usize> = (0..milestones.len())
             .filter(|index| phases.iter().any(|phase| phase.milestone == Some(*index)))
@@ -124,28 +118,24 @@ impl Reader {
             with_phases.iter().find(|index| milestones[**index].version.eq_ignore_ascii_case(&claim.value))
         });
         let open = || with_phases.iter().find(|index| !milestones[**index].is_shipped);
-        if named.is_none() && open().is_none() && phases.iter().any(|phase| self.is_in(Scope::All, phase)) {
-            return Scope::All;
+        if named.is_none() && open().is_none() && phases.iter().any(|phase| self.is_in(None, phase)) {
+            return None;
         }
         let last = || {
             let phases = phases.iter().filter(|phase| phase.milestone.is_some());
             phases.max_by(|a, b| a.id.cmp(&b.id)).and_then(|phase| phase.milestone)
         };
-        named.or_else(open).copied().or_else(last).map_or(Scope::All, Scope::Milestone)
+        named.or_else(open).copied().or_else(last)
     }
 
     fn is_in(&self, scope: Scope, phase: &RoadmapPhase) -> bool {
-        let is_in_scope = match scope {
-            Scope::All => phase.milestone.is_none(),
-            Scope::Milestone(index) => phase.milestone == Some(index),
-        };
-        is_in_scope && !phase.id.is_backlog()
+        phase.milestone == scope && !phase.id.is_backlog()
     }
 
     /// Whether the roadmap says that the phase is complete, or each of its plans is finished.
     fn is_complete(&self, phase: &RoadmapPhase) -> bool {
         let plans = PlanCounts::new(self.dir(&phase.id, Some(phase)), Some(phase), None, &mut Vec::new());
-        phase.says_complete() || plans.is_finished()
+        phase.complete.is_some() || plans.is_finished()
     }
 
     /// Returns the directory of a phase. If several share its number, the one whose name fits.
@@ -175,7 +165,7 @@ impl Reader {
             phases.push(ProjectPhase {
                 name: phase.name.as_ref().map(|name| name.value.clone()),
                 is_complete: self.is_complete(phase),
-                is_complete_in_roadmap: phase.says_complete(),
+                is_complete_in_roadmap: phase.complete.is_some(),
                 is_in_milestone: self.is_in(scope, phase),
                 ..phase_on_disk(&phase.id, dir)
             });
@@ -205,13 +195,10 @@ impl Reader {
 
     fn milestone(&mut self, scope: Scope) {
         let Roadmap { phases, milestones, .. } = &self.roadmap;
-        let of_roadmap = match scope {
-            Scope::All => None,
-            Scope::Milestone(index) => {
-                let phase = phases.iter().find(|phase| phase.milestone == Some(index));
-                phase.map(|phase| Claim::new(milestones[index].version.clone(), phase.source.clone()))
-            }
-        };
+        let of_roadmap = scope.and_then(|index| {
+            let phase = phases.iter().find(|phase| phase.milestone == scope)?;
+            Some(Claim::new(milestones[index].version.clone(), phase.source.clone()))
+        });
         let claims = of_roadmap.into_iter().chain(self.state.milestones.iter().cloned());
         let milestone = reconcile("the milestone", claims, &mut self.status.warnings);
         self.set("milestone", milestone, |status, version| status.milestone = Some(version));

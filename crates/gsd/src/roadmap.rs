@@ -29,7 +29,8 @@ pub(crate) struct RoadmapPhase {
     /// Index of the milestone whose part of the text names the phase.
     pub milestone: Option<usize>,
     pub source: Source,
-    /// Line that says that the phase is complete: a ticked box, a row of a table or a heading.
+    /// Line that says that the phase is complete: a ticked box, a row of a table or a heading. They are updated late, never
+    /// early.
     pub complete: Option<Source>,
     /// Finished and all plans, as the table or the heading states them.
     pub ratio: Option<Claim<(usize, Option<usize>)>>,
@@ -296,11 +297,6 @@ impl RoadmapPhase {
         let own = self.name.as_ref().map(|name| letters(&name.value)).unwrap_or_default();
         let other = letters(name);
         own.starts_with(&other) || other.starts_with(&own)
-    }
-
-    /// Whether any line says that the phase is complete. Boxes and rows are updated late, never early.
-    pub(crate) fn says_complete(&self) -> bool {
-        self.complete.is_some()
     }
 }
 

@@ -92,7 +92,6 @@ impl Caller<'_> {
         Ok(dir_file)
     }
 
-    /// Prints the envelope of work that is complete without a model call.
     pub fn print_complete(&self, result: String) -> u8 {
         let envelope = Envelope::without_model(Some(result), Span::ZERO);
         output::print_envelope(self.global, &envelope, || {
@@ -127,7 +126,6 @@ impl Caller<'_> {
         flags
     }
 
-    /// Describes the run of a command.
     pub fn resolve(
         &self,
         command: &SlashCommand,

@@ -7,7 +7,6 @@ use longhaul_core::Span;
 use serde::Serialize;
 use std::time::Instant;
 
-/// Prints the result of a command that succeeded, and returns its exit code.
 pub fn print<T: Serialize + Default>(
     global: &GlobalArgs,
     since: Instant,

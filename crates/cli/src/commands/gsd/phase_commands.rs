@@ -3,14 +3,14 @@
 use super::call::{Call, Caller, Next};
 use super::earlier_run::{self, EarlierRun};
 use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
-use super::status::{read, require_phase};
-use super::verify_phase::{needs_person, open_work};
+use super::status::require_phase;
+use super::verify_phase::needs_person;
 use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
 use crate::output::phrases::plural;
 use crate::output::print_status;
 use crate::{open_home, output, prompt_arg};
-use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase};
+use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase, open_work};
 use longhaul_store::Home;
 use std::path::Path;
 
@@ -36,7 +36,7 @@ pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Fail
 pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
     command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = read(caller.project_dir)?;
+        let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         Ok(match phase.plans.len() {
             0 => Next::Call(None),
@@ -48,7 +48,7 @@ pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
 pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
     command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = read(caller.project_dir)?;
+        let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         warn_of_state_ahead(&project);
         match (phase.plans.len(), phase.first_unfinished_plan()) {
@@ -74,7 +74,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
 /// Calls the first command that the first open phase of the milestone needs.
 pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
-    let project = read(caller.project_dir)?;
+    let project = Project::read(caller.project_dir)?;
     warn_of_state_ahead(&project);
     let home = open_home::locate()?;
     let phases = milestone(&project);

@@ -2,7 +2,6 @@
 
 use super::local;
 use super::registry::{RegisteredProject, Registry};
-use super::status::read;
 use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand};
 use crate::failure::Failure;
 use crate::{output, prompt_arg};
@@ -38,7 +37,7 @@ pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Fa
 
 fn add(registry: &mut Registry, args: &AddProjectArgs) -> Result<RegisteredProject, Failure> {
     let path = prompt_arg::directory(&args.path)?;
-    read(&path)?;
+    Project::read(&path)?;
     let directory_name = || path.file_name().map(|name| name.to_string_lossy().into_owned());
     let project = RegisteredProject {
         name: args.name.clone().or_else(directory_name).unwrap_or_else(|| "project".to_owned()),

@@ -110,7 +110,6 @@ impl Registry {
         Ok(Registry { path, file, _lock: lock })
     }
 
-    /// Returns the projects, by name.
     pub fn projects(&self) -> impl Iterator<Item = &RegisteredProject> {
         self.file.projects.values()
     }

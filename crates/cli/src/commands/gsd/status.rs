@@ -11,7 +11,7 @@ use std::time::Instant;
 
 pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     let since = Instant::now();
-    let status = read(project_dir)?.status;
+    let status = Project::read(project_dir)?.status;
     for warning in &status.warnings {
         let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
         output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
@@ -19,9 +19,8 @@ pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     Ok(local::print(global, since, status, text))
 }
 
-/// Reads a project.
-pub fn read(project_dir: &Path) -> Result<Project, Failure> {
-    Project::read(project_dir).map_err(|error| {
+impl From<ProjectError> for Failure {
+    fn from(error: ProjectError) -> Failure {
         let hint = match error {
             ProjectError::NoPlanning(_) => {
                 "create a project with `longhaul gsd new-project IDEA`, or name one with --project-dir"
@@ -29,10 +28,9 @@ pub fn read(project_dir: &Path) -> Result<Project, Failure> {
             ProjectError::Unreadable { .. } => "make the files readable",
         };
         Failure::not_started(error.to_string(), hint)
-    })
+    }
 }
 
-/// Returns a phase of the roadmap.
 pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p ProjectPhase, Failure> {
     project.phase(id).ok_or_else(|| {
         let known: Vec<String> = project.phases.iter().map(|phase| phase.id.to_string()).collect();

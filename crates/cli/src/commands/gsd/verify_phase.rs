@@ -1,17 +1,17 @@
 //! `longhaul gsd verify-phase`: checks the work of a phase by its files. It calls no model.
 
 use super::local;
-use super::status::{read, require_phase};
+use super::status::require_phase;
 use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::{Failure, code};
 use longhaul_core::OutcomeKind;
-use longhaul_gsd::{OpenWork, ProjectPhase, read_report};
+use longhaul_gsd::{OpenWork, Project, ProjectPhase, open_work};
 use std::path::Path;
 use std::time::Instant;
 
 pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
     let since = Instant::now();
-    let project = read(project_dir)?;
+    let project = Project::read(project_dir)?;
     let phase = require_phase(&project, &args.phase)?;
     let id = &phase.id;
     let incomplete = |error: String, hint: &str| {
@@ -33,13 +33,6 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
         OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
         OpenWork::Nothing => Ok(print(global, since, format!("Phase {id} is executed and verified."))),
     }
-}
-
-/// Returns the work that is left in a phase.
-pub fn open_work(project_dir: &Path, phase: &ProjectPhase) -> Result<OpenWork, Failure> {
-    let report = read_report(project_dir, phase)
-        .map_err(|error| Failure::not_started(error.to_string(), "make the file readable"))?;
-    Ok(phase.open_work(report.as_ref()))
 }
 
 /// The failure of a phase whose report has this status.
