@@ -18,9 +18,6 @@ pub fn settings() -> JudgeSettings {
 
 /// Creates the judge that these settings name. A question takes at most `time_budget`, including waits; zero
 /// means no limit.
-///
-/// # Errors
-/// Returns an error if no request can be made with these settings.
 pub fn judge(
     settings: &JudgeSettings,
     time_budget: Span,

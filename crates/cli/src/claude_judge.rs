@@ -55,13 +55,10 @@ pub struct ClaudeJudge {
 }
 
 impl ClaudeJudge {
-    /// Creates the judge with the model from the environment.
-    ///
-    /// # Errors
-    /// Returns an error if the path of this program is unknown.
-    pub fn new(paths: &LearningPaths, agent_path: Option<PathBuf>) -> io::Result<ClaudeJudge> {
+    pub fn new(paths: &LearningPaths, agent_path: Option<PathBuf>) -> ClaudeJudge {
         let model = model(|name| env::var(name).ok());
-        Ok(ClaudeJudge { longhaul: env::current_exe()?, agent_path, model, dir: paths.dir().join("judge") })
+        let longhaul = env::current_exe().unwrap_or_else(|_| PathBuf::from("longhaul"));
+        ClaudeJudge { longhaul, agent_path, model, dir: paths.dir().join("judge") }
     }
 
     /// Builds the command of the judge run. Removes those of the given variables that belong to other runs.

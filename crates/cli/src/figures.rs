@@ -46,7 +46,6 @@ pub struct LimitStatus {
     pub remaining: f64,
 }
 
-/// Returns the figures of a run in this state, as of `at`.
 pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
     let (clocks, usage) = (state.clocks_at(at), state.usage);
     let has_started = clocks.started != Moment(0);

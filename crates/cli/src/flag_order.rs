@@ -6,68 +6,37 @@ use clap::{ArgAction, Command};
 use std::ffi::OsString;
 
 /// Moves flags behind the subcommand that they belong to. Returns the arguments in the order that clap
-/// expects.
+/// expects. Without a subcommand, or after an unknown flag, the order stays.
 pub fn reorder(command: &Command, arguments: Vec<OsString>) -> Vec<OsString> {
-    let mut global = Vec::new();
-    let mut moved = Vec::new();
     let mut rest = arguments.into_iter();
-    global.extend(rest.next());
+    let mut ordered: Vec<OsString> = rest.next().into_iter().collect();
+    let mut moved = Vec::new();
     while let Some(argument) = rest.next() {
-        let Some(text) = argument.to_str() else {
-            global.push(argument);
+        let Some(flag) = argument.to_str().and_then(|text| flag(command, text)) else {
+            ordered.push(argument);
             break;
         };
-        if command.find_subcommand(text).is_some() {
-            global.push(argument);
-            global.append(&mut moved);
-            break;
-        }
-        match owner(command, text) {
-            FlagOwner::Subcommand { takes_value } => {
-                moved.push(argument);
-                moved.extend(takes_value.then(|| rest.next()).flatten());
-            }
-            FlagOwner::Global { takes_value } => {
-                global.push(argument);
-                global.extend(takes_value.then(|| rest.next()).flatten());
-            }
-            // Unknown flag: it stays in its position, and clap reports it.
-            FlagOwner::Unknown => {
-                global.push(argument);
-                break;
-            }
-        }
+        let target = if flag.is_global { &mut ordered } else { &mut moved };
+        target.push(argument);
+        target.extend(flag.takes_value.then(|| rest.next()).flatten());
     }
-    // Without a subcommand nothing is moved.
-    global.append(&mut moved);
-    global.extend(rest);
-    global
+    ordered.into_iter().chain(moved).chain(rest).collect()
 }
 
-enum FlagOwner {
-    Global { takes_value: bool },
-    Subcommand { takes_value: bool },
-    Unknown,
+struct Flag {
+    is_global: bool,
+    /// Whether the next argument is its value.
+    takes_value: bool,
 }
 
-fn owner(command: &Command, text: &str) -> FlagOwner {
+fn flag(command: &Command, text: &str) -> Option<Flag> {
     let (name, inline) = text.split_once('=').map_or((text, false), |(name, _)| (name, true));
-    let takes_value = |command: &Command| {
-        command
-            .get_arguments()
-            .find(|argument| names(argument, name))
-            .map(|argument| !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append))
-    };
-    if !name.starts_with('-') {
-        return FlagOwner::Unknown;
-    }
-    if let Some(takes_value) = takes_value(command) {
-        return FlagOwner::Global { takes_value };
-    }
-    match command.get_subcommands().find_map(takes_value) {
-        Some(takes_value) => FlagOwner::Subcommand { takes_value },
-        None => FlagOwner::Unknown,
-    }
+    let find = |command: &Command| command.get_arguments().find(|argument| names(argument, name)).cloned();
+    let global = find(command);
+    let is_global = global.is_some();
+    let argument = global.or_else(|| command.get_subcommands().find_map(find))?;
+    let takes_value = !inline && matches!(argument.get_action(), ArgAction::Set | ArgAction::Append);
+    Some(Flag { is_global, takes_value })
 }
 
 fn names(argument: &clap::Arg, name: &str) -> bool {

@@ -73,9 +73,6 @@ pub fn network(args: &RunArgs) -> Result<Option<Vec<String>>, Failure> {
 }
 
 /// Rejects such arguments if `flag` is set, because `flag` depends on the settings that they replace.
-///
-/// # Errors
-/// Returns a usage error that names the argument.
 pub fn check_agent_args(flag: &str, is_set: bool, agent_args: &[String]) -> Result<(), Failure> {
     let names = agent_args.iter().map(|arg| arg.split('=').next().unwrap_or_default());
     match names.into_iter().find(|name| is_set && CONFLICTING.contains(name)) {

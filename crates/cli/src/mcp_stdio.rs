@@ -19,10 +19,7 @@ pub struct McpService<H> {
 }
 
 impl<H: ServerHandler> McpService<H> {
-    /// Serves one client.
-    ///
-    /// # Errors
-    /// Returns wrong usage if the first message is not the handshake of a client.
+    /// Serves one client. It is wrong usage if the first message is no handshake.
     pub async fn serve<R, W>(self, input: R, output: W) -> Result<(), Failure>
     where
         R: AsyncRead + Send + Unpin + 'static,

@@ -26,7 +26,6 @@ impl ResolvedPolicy {
     }
 }
 
-/// Applies the flags to the preset.
 pub fn resolve(args: &PolicyArgs, resume_or_new: bool) -> ResolvedPolicy {
     let preset = args.preset.unwrap_or(Preset::Default);
     let origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);

@@ -6,7 +6,6 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-/// Reads the prompt that the arguments name, or returns `None` if they name none.
 pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Failure> {
     if prompt.is_none() && file.is_none() { Ok(None) } else { read(prompt, file).map(Some) }
 }

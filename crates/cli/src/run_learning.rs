@@ -23,7 +23,6 @@ pub fn hook() -> Option<Program> {
     own_program::subcommand("hook")
 }
 
-/// Returns the options that the flags set, or `None` without `--learn`.
 pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     if !args.learn {
         return Ok(None);

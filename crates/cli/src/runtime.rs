@@ -3,7 +3,6 @@
 use crate::failure::{Failure, OrFailure};
 use tokio::runtime::{Builder, Runtime};
 
-/// Creates a single-threaded runtime.
 pub fn new() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.or_unexpected("cannot start the runtime")

@@ -18,7 +18,7 @@ pub enum PlaybookCommand {
     /// Change the playbook in your editor; it is checked before it is saved
     Edit(EditArgs),
     /// Validate the playbook
-    Check(CheckArgs),
+    Check(ProjectArgs),
     /// List the changes of the playbook and their causes
     History(HistoryArgs),
     /// Revert changes of the playbook
@@ -78,12 +78,6 @@ pub struct EditArgs {
     /// Start with the text of this file, such as one that an earlier edit left
     #[arg(long, value_name = "FILE")]
     pub from: Option<PathBuf>,
-    #[command(flatten)]
-    pub project: ProjectArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct CheckArgs {
     #[command(flatten)]
     pub project: ProjectArgs,
 }

@@ -27,7 +27,6 @@ const LEDGER_WAIT: Duration = Duration::from_millis(50);
 // Long enough to distinguish two runs.
 const TASK_CHARS_MAX: usize = 50;
 
-/// Prints the script for a shell.
 pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
     let unexpected =
         |error: &dyn std::fmt::Display| Failure::unexpected(format!("cannot write completions: {error}"));

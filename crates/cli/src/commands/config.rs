@@ -11,7 +11,7 @@ use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
 use crate::config::{FileOwner, template};
 use crate::failure::Failure;
-use crate::output;
+use crate::{output, prompt_arg};
 use clap::CommandFactory;
 use serde::Serialize;
 use std::env;
@@ -56,14 +56,7 @@ pub fn config(global: &GlobalArgs, command: &ConfigCommand) -> Result<u8, Failur
 }
 
 fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    let directory = path.map(Path::to_owned).map_or_else(env::current_dir, Ok);
-    directory.and_then(fs::canonicalize).map_err(|error| {
-        let shown = path.unwrap_or(Path::new(".")).display();
-        Failure::usage(
-            format!("cannot look for a configuration at {shown}: {error}"),
-            "name an existing directory with --cwd",
-        )
-    })
+    prompt_arg::directory(path.unwrap_or(Path::new(".")))
 }
 
 fn user_path() -> Option<PathBuf> {

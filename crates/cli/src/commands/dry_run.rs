@@ -103,7 +103,6 @@ struct ReviewRun<'a> {
     turns_max: u32,
 }
 
-/// Prints what a run would do.
 pub fn print(
     spec: &RunSpec,
     preset: Preset,

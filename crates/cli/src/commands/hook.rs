@@ -5,8 +5,8 @@
 
 use crate::args::learn::{HookArgs, HookCommand, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
-use crate::output;
 use crate::run_learning::{destination, start_worker};
+use crate::{open_home, output};
 use clap::Parser;
 use clap::error::ErrorKind;
 use longhaul::find_agent::claude_config_dir;
@@ -17,7 +17,7 @@ use longhaul_playbook::hooks::{
     log_error, record_session_api, was_injected,
 };
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
-use longhaul_store::{DatabaseError, Home};
+use longhaul_store::DatabaseError;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -64,8 +64,7 @@ pub fn hook(args: &HookArgs) {
 }
 
 fn learning_paths() -> Option<LearningPaths> {
-    let home = Home::locate(None, |name| env::var_os(name)).ok()?;
-    Some(LearningPaths::in_home(home.path()))
+    Some(LearningPaths::in_home(open_home::locate().ok()?.path()))
 }
 
 impl HookInvocation {
@@ -154,7 +153,6 @@ impl HookInvocation {
             judge,
             destination: api.clone(),
         };
-        let describe = |error: DatabaseError| format!("{error}; {}", error.hint());
         let learning = LearningDb::open(&self.paths).map_err(describe)?;
         learning.enqueue(self.at, &queued).map_err(describe)?;
         self.start_worker(&api, judge)
@@ -162,7 +160,6 @@ impl HookInvocation {
 
     /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
-        let describe = |error: DatabaseError| format!("{error}; {}", error.hint());
         let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
             return Ok(());
         };
@@ -182,6 +179,10 @@ impl HookInvocation {
         // If even this write fails, no channel is left to report it.
         let _ = log_error(&self.paths, self.at, self.event.as_str(), message);
     }
+}
+
+fn describe(error: DatabaseError) -> String {
+    format!("{error}; {}", error.hint())
 }
 
 /// Returns the project of the playbook: where the agent was started, or else where it works.

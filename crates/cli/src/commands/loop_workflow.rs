@@ -145,7 +145,6 @@ impl From<WorkflowFileError> for Failure {
     }
 }
 
-/// Checks a workflow file and draws its graph.
 fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let source = read_source(&args.file)?;
     let file = parse(&source, &args.parameters)?;

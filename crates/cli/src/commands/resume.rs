@@ -13,7 +13,6 @@ use longhaul_store::{Journal, RunDir};
 // Default prompt of a fork.
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
-/// Resumes a run.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
         return Ok(code);

@@ -115,7 +115,6 @@ impl PreparedRun {
         super::dry_run::print(&self.spec, self.preset, &self.origins, format)
     }
 
-    /// Starts the run, supervises it and returns its exit code.
     pub fn start(self, global: &GlobalArgs, options: DisplayOptions) -> Result<u8, Failure> {
         // Other agents have modes of their own.
         let is_claude = self.spec.agent.name == AgentKind::Claude.as_str();
@@ -179,7 +178,6 @@ impl DisplayOptions {
         DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
     }
 
-    /// Opens the destination of events.
     pub fn open(global: &GlobalArgs, args: &EventsArgs, detached: bool) -> Result<DisplayOptions, Failure> {
         Ok(DisplayOptions::new(detached, events::open(args, global, detached)?))
     }

@@ -6,7 +6,6 @@ use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow};
 use clap::ArgMatches;
 
-/// Follows a run or a workflow.
 pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {
@@ -15,7 +14,6 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Resumes a run or a workflow.
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {

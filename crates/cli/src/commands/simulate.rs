@@ -2,16 +2,15 @@
 
 use crate::args::{GlobalArgs, SimulateArgs};
 use crate::failure::{Failure, OrFailure};
-use crate::output;
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
 use crate::policy_flags::{ResolvedPolicy, resolve};
+use crate::{open_home, output};
 use longhaul_core::{Policy, RunHistory, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
-use longhaul_store::{Home, Journal, read_regular_to_string};
+use longhaul_store::{Journal, read_regular_to_string};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -80,8 +79,7 @@ fn built_in() -> String {
 /// Returns the faults of the user's past runs. Unreadable journals are ignored.
 fn history() -> Result<Profile, Failure> {
     let hint = || format!("choose a built-in profile with --faults: {}", built_in());
-    let home = Home::locate(None, |name| env::var_os(name))
-        .map_err(|error| Failure::usage(error.to_string(), hint()))?;
+    let home = open_home::locate()?;
     let runs: Vec<RunHistory> = home
         .runs_newest_first()
         .map(|runs| {

@@ -91,7 +91,6 @@ fn check_inside(keys: &Keys<'_>, path: &Path, file: &File) -> Result<(), Failure
     Ok(())
 }
 
-/// Reads the text of a configuration file.
 pub fn text(path: &Path) -> Result<String, Failure> {
     let failure =
         |error: &str, hint: &str| Failure::usage(format!("cannot read {}: {error}", path.display()), hint);

@@ -135,7 +135,6 @@ impl Key<'_> {
         has_flag.then(|| format!("LONGHAUL_{}", self.name.to_ascii_uppercase()))
     }
 
-    /// Returns the help text of its flag.
     pub fn about(&self) -> String {
         self.arg.get_help().map(ToString::to_string).unwrap_or_default()
     }
@@ -205,10 +204,7 @@ impl<'a> Keys<'a> {
         }
     }
 
-    /// Validates a value with the flag of its key.
-    ///
-    /// # Errors
-    /// Returns the flag's error message if the flag does not accept the value.
+    /// Validates a value with the flag of its key. An error is the flag's own message.
     pub fn validate(&self, key: &Key<'_>, value: &str) -> Result<(), String> {
         let Err(error) = self.parse(key, value) else { return Ok(()) };
         match error.kind() {
@@ -256,7 +252,6 @@ pub fn name(arg: &Arg) -> String {
     arg.get_long().unwrap_or(arg.get_id().as_str()).replace('-', "_")
 }
 
-/// Returns the kind of the values of this argument.
 pub fn kind(arg: &Arg) -> ValueKind {
     let value = arg.get_value_parser().type_id();
     let is_one_of = |types: &[TypeId]| types.iter().any(|kind| value == *kind);

@@ -3,7 +3,6 @@
 use super::TelemetryInfo;
 use longhaul::{NoObserver, Observer};
 
-/// Always returns `None`.
 pub fn info() -> Option<TelemetryInfo> {
     None
 }

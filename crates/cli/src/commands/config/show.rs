@@ -18,7 +18,6 @@ struct Row<'a> {
     origin: String,
 }
 
-/// Prints the effective configuration.
 pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
     let root = Cli::command();
     let keys = Keys::for_command(&root);

@@ -33,7 +33,6 @@ const NETWORKS: [(u32, &str); 9] = [
     (0x7375_7245, "Coda"),
 ];
 
-/// Checks the directory and its disk.
 pub fn check() -> Vec<Finding> {
     let home = match open_home::locate() {
         Ok(home) => home,

@@ -192,7 +192,6 @@ impl Scorecard {
         self.passed
     }
 
-    /// Describes everything that is not as expected.
     pub fn failures(&self) -> Vec<String> {
         let mut failures = Vec::new();
         let mut require = |condition: bool, text: String| {

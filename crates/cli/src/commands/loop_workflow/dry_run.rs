@@ -84,7 +84,6 @@ impl ValidateOutput {
     }
 }
 
-/// Prints what a workflow would do.
 pub fn print(plan: &WorkflowPlan, global: &GlobalArgs) -> Result<u8, Failure> {
     let WorkflowSource { path, text: workflow, files } = &plan.file;
     let file = WorkflowFile::parse_with_files(workflow, path.as_path(), &plan.parameters, files)?;

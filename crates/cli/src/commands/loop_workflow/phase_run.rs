@@ -35,7 +35,6 @@ pub struct PhaseRuns {
 }
 
 impl PhaseRuns {
-    /// Resolves the runs of all phases.
     pub fn resolve(
         file: &WorkflowFile,
         source: &WorkflowSource,

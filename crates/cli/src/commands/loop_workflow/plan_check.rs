@@ -14,7 +14,6 @@ use std::path::Path;
 /// A plan agent that has not corrected the file by then gets no further.
 const FAILURES_MAX: u32 = 3;
 
-/// `longhaul loop check-progress`.
 pub fn check_progress(args: &CheckProgressArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let project = args.project.as_deref().unwrap_or(Path::new("."));
     check_objectives(project, &args.file).map_err(|problem| {

@@ -48,7 +48,6 @@ impl WorkflowProgress {
         WorkflowProgress { prints_steps: false, has_lines_only: true, ..WorkflowProgress::new(global) }
     }
 
-    /// Removes the live view.
     pub fn close(&mut self) {
         if let Some(region) = self.region.take() {
             region.close();
@@ -68,7 +67,6 @@ impl WorkflowProgress {
         self.board = self.region.is_some().then_some(board);
     }
 
-    /// Prints above the live view.
     fn above(&self, print: impl FnOnce()) {
         match &self.region {
             Some(region) => region.print_above(print),

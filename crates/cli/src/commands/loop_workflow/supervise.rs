@@ -90,9 +90,6 @@ impl From<WorkflowError> for Failure {
 }
 
 /// Finds a workflow by its id, a prefix of it, its name, or `@` for the latest one.
-///
-/// # Errors
-/// Returns wrong usage if there is no such workflow.
 pub fn find(home: &Home, request: &str) -> Result<WorkflowDir, Failure> {
     open_home::find_workflow(home, request)?.ok_or_else(|| {
         let last = home.workflows_newest_first().ok().and_then(|all| all.first().map(|dir| dir.id().clone()));

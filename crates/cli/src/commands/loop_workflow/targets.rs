@@ -18,7 +18,6 @@ use longhaul_store::{Home, Journal, SupervisorRequest, WorkflowDir};
 const OF_WORKFLOW: [&str; 8] =
     ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach", "detached"];
 
-/// Takes over a workflow and prints how it finished.
 pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir, detached: bool) -> Result<u8, Failure> {
     supervise_and_print(global, home, WorkflowStart::Recover(dir), detached)
 }
@@ -124,7 +123,6 @@ fn new_limits(args: &ResumeArgs, workflow: &Workflow, policy: &WorkflowPolicy) -
     (limits != old).then_some(limits)
 }
 
-/// Rejects flags that only apply to a run.
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let is_global = |id: &str| {
         ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"]

@@ -46,7 +46,6 @@ impl Argument {
     }
 }
 
-/// Describes the arguments of a tool to a client.
 pub fn input_schema(tool: &ServedTool) -> JsonObject {
     let mut properties: Map<String, Value> =
         tool.arguments.iter().map(|argument| (argument.name.clone(), argument.schema())).collect();
@@ -72,10 +71,7 @@ pub struct CommandCall {
     pub stdin: Option<String>,
 }
 
-/// Returns the call of this program that a tool call stands for.
-///
-/// # Errors
-/// Describes the first argument that is unknown, missing or of the wrong type.
+/// Returns the call of this program that a tool call stands for. An error describes the first wrong argument.
 pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<CommandCall, String> {
     let definition = tool.definition;
     let known = || tool.arguments.iter().map(|argument| argument.name.as_str());

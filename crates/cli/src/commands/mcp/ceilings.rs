@@ -113,9 +113,6 @@ impl Ceilings {
     ///
     /// Its plan tells its directory and its rights. An agent can write a plan in a directory of its own, so only those in
     /// the home count.
-    ///
-    /// # Errors
-    /// Returns wrong usage if it is unknown, works elsewhere or is not stored in the home.
     pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
         let home = open_home::locate()?;
         let found = open_home::find_target(&home, selector)?;
@@ -136,9 +133,6 @@ impl Ceilings {
     }
 
     /// Completes the arguments of a call with the ceilings. The arguments have the right types, and none is null.
-    ///
-    /// # Errors
-    /// Returns wrong usage if an argument exceeds a ceiling.
     pub fn apply(&self, tool: &ServedTool, arguments: &mut JsonObject) -> Result<(), Failure> {
         let find = |name: &str| tool.arguments.iter().find(|argument| argument.name == name);
         let has = |name: &str| find(name).is_some();

@@ -178,7 +178,6 @@ fn toml_text(server: &Value) -> Result<String, Failure> {
     toml::to_string(&json!({ "mcp_servers": { NAME: server } })).or_unexpected("cannot write TOML")
 }
 
-/// Returns the file with this text at its end.
 fn toml_change(file: &Path, text: &str) -> Result<Change, Failure> {
     let before = read(file)?;
     let hint = "correct the file, or replace the entry by what this command prints without --write";

@@ -21,14 +21,12 @@ const LISTED_MAX: usize = 20;
 /// Runs that are looked at for them.
 const CANDIDATES_MAX: u64 = 200;
 
-/// Returns the addresses of all reports.
 pub fn template() -> ResourceTemplate {
     ResourceTemplate::new(format!("{PREFIX}{{run}}{SUFFIX}"), "report")
         .with_description("What happened in a run or a workflow, and what it cost")
         .with_mime_type(MIME_TYPE)
 }
 
-/// Lists the reports of the newest runs in allowed directories.
 pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
     let newest = || -> Result<_, Failure> {
         let mut ledger = open_ledger::open(&open_home::locate()?)?;
@@ -44,7 +42,6 @@ pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
     Ok(resources.collect())
 }
 
-/// Finds the run or workflow of a report.
 fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
     let selector = uri.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let Some(selector) = selector.filter(|selector| !selector.is_empty() && !selector.contains('/')) else {
@@ -54,7 +51,6 @@ fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
     ceilings.find(selector).map_err(|failure| ErrorData::resource_not_found(failure.text(), None))
 }
 
-/// Returns a report as text.
 pub async fn read(
     ceilings: &Ceilings,
     uri: &str,

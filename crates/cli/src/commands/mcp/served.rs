@@ -68,7 +68,6 @@ pub fn served(ceilings: &Ceilings) -> Vec<ServedTool> {
     tools.collect()
 }
 
-/// Describes a tool to a client.
 pub fn describe(tool: &ServedTool) -> Tool {
     let definition = tool.definition;
     let note = match definition.effect {

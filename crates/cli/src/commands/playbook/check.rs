@@ -3,7 +3,7 @@
 use super::change_report::points;
 use super::project;
 use crate::args::GlobalArgs;
-use crate::args::playbook::CheckArgs;
+use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::{Colors, Style};
@@ -47,8 +47,8 @@ struct Duplicate {
 }
 
 /// Runs the command and returns its exit code: 0 without findings, else 1.
-pub fn check(global: &GlobalArgs, args: &CheckArgs) -> Result<u8, Failure> {
-    let file = project::file(&args.project)?;
+pub fn check(global: &GlobalArgs, args: &ProjectArgs) -> Result<u8, Failure> {
+    let file = project::file(args)?;
     let (threshold, flaw) = project::similarity_threshold();
     let path = file.path().display().to_string();
     let mut report = match file.read() {

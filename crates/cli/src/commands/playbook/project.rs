@@ -43,7 +43,6 @@ pub fn learning() -> Result<LearningDb, Failure> {
     Ok(LearningDb::open(&LearningPaths::in_home(home.path()))?)
 }
 
-/// Opens the learning database. `None` if it does not exist.
 pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
     let home = open_home::locate()?;
     Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?)

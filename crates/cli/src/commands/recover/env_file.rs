@@ -29,10 +29,6 @@ impl EnvFile {
         user_file(|name| env::var_os(name)).map(|file| file.with_file_name(NAME))
     }
 
-    /// Reads the mode and the names.
-    ///
-    /// # Errors
-    /// Returns the system's error if the file cannot be read.
     pub fn read(path: PathBuf) -> io::Result<EnvFile> {
         let content = match read_regular(&path) {
             Ok(bytes) => {

@@ -3,7 +3,7 @@
 //! Writes a single file, which it owns, and starts nothing immediately.
 
 use super::env_file::{EnvFile, Variable, set_here};
-use super::unit::{LABEL, MARK, UnencodableValue, Unit};
+use super::unit::{LABEL, MARK, Unit};
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use crate::own_program::lasting_path;
@@ -21,12 +21,6 @@ const SERVICE: &str = "longhaul-recover.service";
 
 /// Creates the unit: this program with this home, the current search path and the user's file of variables.
 pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
-    let failure = |UnencodableValue(item)| {
-        Failure::not_started(
-            format!("cannot write a service: {item} has characters that its file cannot contain"),
-            "use names that consist of plain text",
-        )
-    };
     // The current configuration is fixed in the arguments. A broken configuration file must not prevent
     // recovery later.
     let mut args = ["recover", "--verbose", "--no-config"].map(str::to_owned).to_vec();
@@ -34,12 +28,11 @@ pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
         active_within
             .map(|active_within| format!("--active-within={}s", active_within.to_std().as_secs_f64())),
     );
-    let mut unit =
-        Unit::new(lasting_path()?.as_os_str(), args, env_file_path()?.as_os_str()).map_err(failure)?;
+    let mut unit = Unit::new(lasting_path()?.as_os_str(), args, env_file_path()?.as_os_str())?;
     // A service starts with a bare environment. It must find these runs, the agent and its tools.
-    unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str()).map_err(failure)?;
+    unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str())?;
     if let Some(path) = variable("PATH") {
-        unit = unit.with_env("PATH", &path).map_err(failure)?;
+        unit = unit.with_env("PATH", &path)?;
     }
     Ok(unit)
 }
@@ -148,7 +141,6 @@ const fn is_macos() -> bool {
     cfg!(target_os = "macos")
 }
 
-/// Returns the path of the unit file.
 fn path() -> Result<PathBuf, Failure> {
     let user_home = variable("HOME").map(PathBuf::from);
     let path = if is_macos() {

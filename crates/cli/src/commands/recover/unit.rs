@@ -5,6 +5,7 @@
 mod launchd;
 mod systemd;
 
+use crate::failure::Failure;
 use std::ffi::OsStr;
 
 pub use launchd::LABEL;
@@ -23,24 +24,20 @@ pub struct Unit {
     env_file: String,
 }
 
-/// A value that cannot be written to a unit file, by its description.
-#[derive(Debug, PartialEq, Eq)]
-pub struct UnencodableValue(pub &'static str);
-
 impl Unit {
     /// Creates a unit. Both paths must be absolute.
-    pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, UnencodableValue> {
+    pub fn new(program: &OsStr, args: Vec<String>, env_file: &OsStr) -> Result<Unit, Failure> {
         let description = "the path of longhaul";
         let program = plain(description, program)?;
         if systemd::needs_env(&program) && program.contains('=') {
-            return Err(UnencodableValue(description));
+            return Err(unencodable(description));
         }
         let env_file = plain("the path of the file with the agent's variables", env_file)?;
         Ok(Unit { program, args, env: Vec::new(), env_file })
     }
 
     /// Adds a variable whose value is not secret.
-    pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, UnencodableValue> {
+    pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, Failure> {
         self.env.push((name, plain(name, value)?));
         Ok(self)
     }
@@ -57,9 +54,14 @@ impl Unit {
 
 /// Rejects text that is not UTF-8 or has control characters. Unit files cannot contain the former, XML cannot
 /// contain the latter.
-fn plain(description: &'static str, text: &OsStr) -> Result<String, UnencodableValue> {
+fn plain(description: &str, text: &OsStr) -> Result<String, Failure> {
     let text = text.to_str().filter(|text| !text.contains(char::is_control));
-    text.map(str::to_owned).ok_or(UnencodableValue(description))
+    text.map(str::to_owned).ok_or_else(|| unencodable(description))
+}
+
+fn unencodable(description: &str) -> Failure {
+    let error = format!("cannot write a service: {description} has characters that its file cannot contain");
+    Failure::not_started(error, "use names that consist of plain text")
 }
 
 #[cfg(test)]

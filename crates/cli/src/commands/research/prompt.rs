@@ -16,7 +16,6 @@ are notified when they end. Make them save their progress, because they are stop
 - Report results only as you measured them, with everything that is needed to reproduce them.
 ";
 
-/// Returns the first prompt of a run.
 pub fn initial(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String {
     let money =
         limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();

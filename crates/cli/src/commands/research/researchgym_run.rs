@@ -113,7 +113,6 @@ impl ResearchGymRun {
     }
 }
 
-/// Returns the error for a run that has used the requested totals.
 pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     Failure::usage(
         format!("cannot resume {}: a limit is exhausted: {cost} and {active} are used", dir.display()),

@@ -84,7 +84,6 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     }
 }
 
-/// Returns the state of a run.
 pub fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
     if Journal::is_locked(&dir.journal_path())? {
         return Ok(KeyState::Running);

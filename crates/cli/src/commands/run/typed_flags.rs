@@ -35,7 +35,6 @@ impl TypedFlags {
         TypedFlags(flags.collect())
     }
 
-    /// Sets the value of a flag.
     pub fn set(&mut self, key: &str, value: impl Into<OsString>) {
         self.0.insert(key.to_owned(), vec![flag_with_value(&key.replace('_', "-"), &value.into())]);
     }
@@ -47,7 +46,6 @@ impl TypedFlags {
         self.0.entry(key.to_owned()).or_default().extend(words.into_iter().flatten());
     }
 
-    /// Sets the value of a flag that was not typed.
     pub fn set_default(&mut self, key: &str, value: impl Into<OsString>) {
         if !self.0.contains_key(key) {
             self.set(key, value);

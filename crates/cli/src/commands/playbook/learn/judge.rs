@@ -6,7 +6,7 @@
 use crate::api_judge::{self, SystemClock};
 use crate::claude_judge::ClaudeJudge;
 use async_trait::async_trait;
-use longhaul_core::{Fault, Span};
+use longhaul_core::Span;
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::judge::RequestObserver;
 use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
@@ -27,15 +27,7 @@ pub fn create(kind: JudgeKind, paths: &LearningPaths, clock: &Arc<SystemClock>) 
         }
         JudgeKind::Claude => {
             let agent_path = env::var_os("LONGHAUL_AGENT_PATH").filter(|path| !path.is_empty());
-            match ClaudeJudge::new(paths, agent_path.map(Into::into)) {
-                Ok(judge) => Box::new(judge),
-                Err(error) => {
-                    let message =
-                        format!("cannot ask Claude Code: cannot find the path of this program: {error}");
-                    let error = JudgeError::unusable(Fault::AgentUnusable, message);
-                    Box::new(UnavailableJudge { error, model: String::new() })
-                }
-            }
+            Box::new(ClaudeJudge::new(paths, agent_path.map(Into::into)))
         }
     }
 }
