@@ -38,7 +38,7 @@ pub use maintain::{
 pub use mcp::{CeilingArgs, McpArgs, McpClient, McpCommand, McpInstallArgs, ModeCeiling};
 pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
 pub use policy::{DURATIONS, PolicyArgs, PolicyValueArgs, ReviewModel};
-pub use practice::{DrillAgentKind, DrillArgs, Seed, SimulateArgs};
+pub use practice::{DrillAgentKind, DrillArgs, SimulateArgs};
 pub use research::ResearchArgs;
 pub use run::RunArgs;
 pub use workflow::{CheckProgressArgs, HintArgs, LoopArgs, LoopCommand, ValidateArgs};

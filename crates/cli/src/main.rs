@@ -126,22 +126,14 @@ fn run() -> ExitCode {
     let format = output::format(&cli.global);
     let prints =
         (format != OutputFormat::Text || is_openclawpack) && !args::streams_events_to_stdout(&matches);
+    let (_, matches) = matches.subcommand().expect("clap requires a subcommand");
     let result = match cli.command {
         Command::Run(args) => commands::run::run(&cli.global, &args),
-        Command::Resume(args) => {
-            let matches = matches.subcommand_matches("resume").expect("it was parsed");
-            commands::run_or_workflow::resume(&cli.global, &args, matches)
-        }
+        Command::Resume(args) => commands::run_or_workflow::resume(&cli.global, &args, matches),
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
         Command::Research(args) => commands::research::research(&cli.global, &args),
-        Command::Loop(args) => {
-            let matches = matches.subcommand_matches("loop").expect("it was parsed");
-            commands::loop_workflow::run(&cli.global, &args, matches)
-        }
-        Command::Gsd(args) => {
-            let matches = matches.subcommand_matches("gsd").expect("it was parsed");
-            commands::gsd::gsd(&cli.global, &args, matches)
-        }
+        Command::Loop(args) => commands::loop_workflow::run(&cli.global, &args, matches),
+        Command::Gsd(args) => commands::gsd::gsd(&cli.global, &args, matches),
         Command::Hint(args) => commands::hint::hint(&args),
         Command::Recover(args) => commands::recover::recover(&cli.global, &args),
         Command::Attach(args) => commands::run_or_workflow::attach(&cli.global, &args),

@@ -2,8 +2,9 @@
 
 use super::PolicyArgs;
 use clap::{Args, ValueEnum};
-use longhaul_core::word_enum;
+use longhaul_core::{draw, word_enum};
 use serde::Serialize;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -22,7 +23,7 @@ pub struct DrillArgs {
     pub list: bool,
     /// Seed of the injected faults; `random` draws one and prints it [default: 1]
     #[arg(long, value_name = "N|random", default_value = "1", hide_default_value = true, value_parser = seed)]
-    pub seed: Seed,
+    pub seed: u64,
     /// Keep the temporary directory with the workspace and the run
     #[arg(long)]
     pub keep: bool,
@@ -39,17 +40,11 @@ word_enum! {
     }
 }
 
-/// The seed of a drill.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Seed {
-    Number(u64),
-    Random,
-}
-
-fn seed(text: &str) -> Result<Seed, String> {
+fn seed(text: &str) -> Result<u64, String> {
     match text {
-        "random" => Ok(Seed::Random),
-        number => number.parse().map(Seed::Number).map_err(|_| "expected a number or `random`".to_owned()),
+        // Short enough to type.
+        "random" => Ok(draw(RandomState::new().hash_one(()), 0, 999_999)),
+        number => number.parse().map_err(|_| "expected a number or `random`".to_owned()),
     }
 }
 

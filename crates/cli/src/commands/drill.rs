@@ -7,7 +7,7 @@ mod text;
 pub use play::AGENT_SUBCOMMAND;
 pub use scorecard::Scorecard;
 
-use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat, Seed};
+use crate::args::{DrillAgentKind, DrillArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::output;
@@ -15,11 +15,9 @@ use crate::output::color::Colors;
 use crate::output::wrap::wrap;
 use longhaul::find_agent::find_claude;
 use longhaul_agent::Program;
-use longhaul_core::draw;
 use longhaul_drill::Scenario;
 use longhaul_drill::scenario::{all, find};
 use std::env;
-use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 
 // The Agent Client Protocol has no sign of a paused turn.
@@ -35,11 +33,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
     }
     let scenarios = selected_scenarios(args)?;
     let program = program(args)?;
-    let seed = match args.seed {
-        Seed::Number(seed) => seed,
-        // Short enough to type.
-        Seed::Random => draw(RandomState::new().hash_one(()), 0, 999_999),
-    };
+    let seed = args.seed;
     let mut cards = Vec::new();
     for scenario in &scenarios {
         let mut text = format!("drill {} (seed {seed}): ", scenario.name);

@@ -234,6 +234,8 @@ fn policy_lines(policy: &Policy, preset: Preset) -> String {
     let timeout_action = serde_json::to_value(policy.attempt_timeout_action).unwrap_or_default();
     let session_loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let (checks, summary) = (policy.checks.as_ref(), policy.handoff_summary.as_ref());
+    let none = || NONE.to_owned();
+    let default_reserve = || "a tenth of the limit, from 30s to 5m".to_owned();
     let others = [
         (
             "wrap_up_reserve",
@@ -255,14 +257,6 @@ fn policy_lines(policy: &Policy, preset: Preset) -> String {
         ("summary_timeout", span(summary.map_or(preset.summary_timeout(), |summary| summary.timeout))),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()
-}
-
-fn none() -> String {
-    NONE.to_owned()
-}
-
-fn default_reserve() -> String {
-    "a tenth of the limit, from 30s to 5m".to_owned()
 }
 
 fn origin_lines(origins: &BTreeMap<String, String>) -> String {

@@ -15,14 +15,13 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::{ValidateOutput, print as print_dry_run};
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-pub use envelope::print_end;
 pub use lines::{headline, phase_lines, phases_lines, warning_line};
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};
 pub use targets::{attach, cancel, recover, recover_one, resume};
 
-use crate::args::{GlobalArgs, LoopArgs, LoopCommand, OutputFormat, ValidateArgs};
+use crate::args::{GlobalArgs, LoopArgs, LoopCommand, ValidateArgs};
 use crate::commands::run::TypedFlags;
 use crate::failure::Failure;
 use crate::{open_home, output, prompt_arg};
@@ -149,13 +148,13 @@ fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let source = read_source(&args.file)?;
     let file = parse(&source, &args.parameters)?;
     phase_run::check_settings(&file)?;
-    match output::format(global) {
-        OutputFormat::Text => output::print_text(&file.graph()),
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            // A file can be valid although a required parameter is not set yet.
-            output::print_json(&ValidateOutput::new(&file));
-        }
-    }
+    // A file can be valid although a required parameter is not set yet.
+    let validated = ValidateOutput {
+        description: file.description().map(str::to_owned),
+        phases: file.phases().iter().map(|phase| phase.name.clone()).collect(),
+        parameters: file.parameters().clone(),
+    };
+    output::print_output(global, &validated, || file.graph());
     Ok(0)
 }
 

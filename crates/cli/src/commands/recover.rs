@@ -10,7 +10,7 @@ use super::loop_workflow;
 use super::run::{DisplayOptions, Outputs, supervise, supervise_and_print, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
-use crate::args::{GlobalArgs, OutputFormat, RecoverArgs};
+use crate::args::{GlobalArgs, RecoverArgs};
 use crate::command_flags::check_channels;
 use crate::failure::{self, Failure};
 use crate::open_home::RunOrWorkflow;
@@ -23,8 +23,8 @@ use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
-use longhaul::workflow::{WorkflowReport, recoverable_workflows};
-use longhaul::{RunReport, RunStart, recoverable};
+use longhaul::workflow::recoverable_workflows;
+use longhaul::{RunStart, recoverable};
 use longhaul_core::{OutcomeKind, RunId, Span, Workflow};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
@@ -33,17 +33,10 @@ use std::fs;
 use std::path::Path;
 use tokio::task::{JoinSet, LocalSet};
 
-/// A run or a workflow that finished.
-enum Recovered {
-    Run(RunReport),
-    Workflow(WorkflowReport),
-}
-
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
         return Ok(code);
     }
-    let format = output::format(global);
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
@@ -92,7 +85,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     check_channels(&args.notify, None)?;
     let events = events::open(&args.events, global, false)?;
     let telemetry = TelemetryHandle::start();
-    let results = supervise_all(&home, workflows, runs, global, args, format, events.as_ref(), &telemetry);
+    let results = supervise_all(&home, workflows, runs, global, args, events.as_ref(), &telemetry);
     events::close(events, global);
     telemetry.close();
     let mut exit_codes = results?;
@@ -194,10 +187,10 @@ fn supervise_all(
     runs: Vec<RunDir>,
     global: &GlobalArgs,
     args: &RecoverArgs,
-    format: OutputFormat,
     events: Option<&Writer>,
     telemetry: &TelemetryHandle,
 ) -> Result<Vec<u8>, Failure> {
+    let format = output::format(global);
     let prints_report = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
     let is_single = workflows.len() + runs.len() == 1;
@@ -205,9 +198,7 @@ fn supervise_all(
         let mut supervised = JoinSet::new();
         for dir in workflows {
             let (home, global) = (home.clone(), global.clone());
-            supervised.spawn_local(async move {
-                loop_workflow::recover_one(&global, &home, dir).await.map(Recovered::Workflow)
-            });
+            supervised.spawn_local(async move { loop_workflow::recover_one(&global, &home, dir).await });
         }
         for dir in runs {
             let supervisor = supervisor(home);
@@ -220,28 +211,25 @@ fn supervise_all(
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
             let start = RunStart::Recover { dir, notify: args.notify.commands() };
+            let global = global.clone();
             supervised.spawn_local(async move {
                 let result = supervise(&supervisor, start, &mut screen, outputs).await;
                 screen.close();
                 result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
-                result.map(Recovered::Run)
+                result.map(|report| {
+                    if prints_report {
+                        print_end(&global, &report);
+                    }
+                    report.outcome.exit_code()
+                })
             });
         }
         let mut codes = Vec::new();
         while let Some(result) = supervised.join_next().await {
             let result = result.map_err(|error| Failure::unexpected(error.to_string()))?;
             match result {
-                Ok(Recovered::Workflow(report)) => {
-                    loop_workflow::print_end(global, &report);
-                    codes.push(report.outcome.exit_code());
-                }
-                Ok(Recovered::Run(report)) => {
-                    if prints_report {
-                        print_end(global, &report);
-                    }
-                    codes.push(report.outcome.exit_code());
-                }
+                Ok(code) => codes.push(code),
                 Err(failure) if is_single => return Err(failure),
                 Err(failure) => {
                     output::print_error(&failure.error, failure.hint.as_deref());

@@ -11,7 +11,7 @@ use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
 use longhaul_store::{Journal, read_regular_to_string};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::fmt::Write;
+use std::fmt::Display;
 use std::path::Path;
 
 // Enough for a representative profile. Reading more takes longer and changes little.
@@ -95,40 +95,35 @@ fn history() -> Result<Profile, Failure> {
 }
 
 fn text(args: &SimulateArgs, resolved: &ResolvedPolicy, profile: &Profile, forecast: &Forecast) -> String {
-    let mut out = String::new();
-    write_text(&mut out, args, resolved, profile, forecast).expect("writing to a string cannot fail");
-    out
-}
-
-fn write_text(
-    out: &mut String,
-    args: &SimulateArgs,
-    resolved: &ResolvedPolicy,
-    profile: &Profile,
-    forecast: &Forecast,
-) -> std::fmt::Result {
-    writeln!(out, "Policy:   {}{}", resolved.preset, changed(resolved))?;
-    writeln!(out, "Faults:   {} ({})", args.faults, profile.about)?;
-    writeln!(out, "Runs:     {} from seed {}", grouped(forecast.runs), args.seed)?;
-    let share = |count: u64| 100.0 * count as f64 / forecast.runs.max(1) as f64;
-    writeln!(out, "\nOutcome")?;
-    for (outcome, count) in &forecast.outcomes {
-        writeln!(out, "  {outcome:<14}{:>6.2}%", share(*count))?;
-    }
+    let mut out = format!(
+        "Policy:   {}{}\nFaults:   {} ({})\nRuns:     {} from seed {}\n\nOutcome\n",
+        resolved.preset,
+        changed(resolved),
+        args.faults,
+        profile.about,
+        grouped(forecast.runs),
+        args.seed
+    );
+    let share = |word: &dyn Display, count: u64| {
+        format!("  {word:<14}{:>6.2}%\n", 100.0 * count as f64 / forecast.runs.max(1) as f64)
+    };
+    out.extend(forecast.outcomes.iter().map(|(outcome, count)| share(outcome, *count)));
     if !forecast.decided_by.is_empty() {
-        writeln!(out, "\nDecided by")?;
-        for (fault, count) in &forecast.decided_by {
-            writeln!(out, "  {fault:<14}{:>6.2}%", share(*count))?;
-        }
+        out += "\nDecided by\n";
+        out.extend(forecast.decided_by.iter().map(|(fault, count)| share(fault, *count)));
     }
-    writeln!(out, "\n{:<18}{:>12}{:>12}{:>12}{:>12}", "", "p10", "p50", "p90", "max")?;
+    out += &format!("\n{:<18}{:>12}{:>12}{:>12}{:>12}\n", "", "p10", "p50", "p90", "max");
     let counts = |counts: &Quantiles<u64>| cells(counts, |count| grouped(*count));
-    writeln!(out, "{:<18}{}", "attempts", cells(&forecast.attempts, |count| grouped((*count).into())))?;
-    writeln!(out, "{:<18}{}", "wall time", cells(&forecast.wall, Span::to_string))?;
-    writeln!(out, "{:<18}{}", "waits", cells(&forecast.waiting, Span::to_string))?;
-    writeln!(out, "{:<18}{}", "requests", counts(&forecast.requests))?;
-    writeln!(out, "{:<18}{}", "failed requests", counts(&forecast.failed_requests))?;
-    writeln!(out, "{:<18}{}", "cost", cells(&forecast.cost, Usd::to_string))
+    let rows = [
+        ("attempts", cells(&forecast.attempts, |count| grouped((*count).into()))),
+        ("wall time", cells(&forecast.wall, Span::to_string)),
+        ("waits", cells(&forecast.waiting, Span::to_string)),
+        ("requests", counts(&forecast.requests)),
+        ("failed requests", counts(&forecast.failed_requests)),
+        ("cost", cells(&forecast.cost, Usd::to_string)),
+    ];
+    out.extend(rows.map(|(name, cells)| format!("{name:<18}{cells}\n")));
+    out
 }
 
 fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {

@@ -9,7 +9,6 @@ use crate::output::wrap::wrap;
 use longhaul_core::{Span, Usd};
 use longhaul_drill::Scenario;
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 /// Lists the scenarios, one on each line. For people, long lines are wrapped.
 pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
@@ -29,18 +28,13 @@ pub fn list(scenarios: &[Scenario], for_people: bool) -> String {
 
 pub fn card(card: &Scorecard, colors: Colors) -> String {
     let mut out = String::new();
-    write_card(&mut out, card, colors).expect("writing to a string cannot fail");
-    out
-}
-
-fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::Result {
-    let mut line = |name: &str, value: String| writeln!(out, "  {name:<20}{value}");
+    let mut line = |name: &str, value: String| out += &format!("  {name:<20}{value}\n");
     line(
         "scenario",
         format!("{} · agent {} · seed {} · run {}", card.scenario, card.agent, card.seed, card.run),
-    )?;
-    line("faults injected", counted(&card.faults_injected))?;
-    line("faults survived", survived(&card.faults_survived))?;
+    );
+    line("faults injected", counted(&card.faults_injected));
+    line("faults survived", survived(&card.faults_survived));
     line(
         "attempts",
         format!(
@@ -51,7 +45,7 @@ fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::R
             phrases::counted(card.requests as u64, "request"),
             Span(card.wall_ms)
         ),
-    )?;
+    );
     line(
         "completed messages",
         format!(
@@ -68,24 +62,25 @@ fn write_card(out: &mut String, card: &Scorecard, colors: Colors) -> std::fmt::R
                 " · DIFFERENT"
             }
         ),
-    )?;
+    );
     let estimated =
         format!("including {}", phrases::counted(card.messages.estimated.into(), "estimated message"));
-    line("all tokens", format!("{estimated}: {}", totals(&card.tokens.all, grouped)))?;
-    line("cost", format!("{estimated}: {}", totals(&card.cost_micro_usd, |micro| Usd(micro).to_string())))?;
-    line("wasted tokens", grouped(card.wasted_tokens))?;
+    line("all tokens", format!("{estimated}: {}", totals(&card.tokens.all, grouped)));
+    line("cost", format!("{estimated}: {}", totals(&card.cost_micro_usd, |micro| Usd(micro).to_string())));
+    line("wasted tokens", grouped(card.wasted_tokens));
     if let Some(workspace) = &card.workspace {
         let verdict = if workspace.matches() { "as expected" } else { "NOT AS EXPECTED" };
-        line("workspace", format!("sha256 {}… {verdict}", &workspace.actual[..16]))?;
+        line("workspace", format!("sha256 {}… {verdict}", &workspace.actual[..16]));
     }
-    line("processes left", card.processes_left.to_string())?;
-    line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual))?;
+    line("processes left", card.processes_left.to_string());
+    line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual));
     if card.has_passed() {
-        line("verdict", colors.styled("pass", Some(Style::Good)))
+        line("verdict", colors.styled("pass", Some(Style::Good)));
     } else {
         let failed = colors.styled("FAIL", Some(Style::Bad));
-        line("verdict", format!("{failed}: {}", card.failures().join("; ")))
+        line("verdict", format!("{failed}: {}", card.failures().join("; ")));
     }
+    out
 }
 
 /// Compares the expected and actual outcomes of several scenarios.

@@ -67,21 +67,11 @@ struct DryPrompt {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ValidateOutput {
     /// Description of the workflow.
-    description: Option<String>,
+    pub description: Option<String>,
     /// Names of the phases, in the order of the file.
-    phases: Vec<String>,
+    pub phases: Vec<String>,
     /// Parameters with their values. An empty one must be set.
-    parameters: BTreeMap<String, String>,
-}
-
-impl ValidateOutput {
-    pub fn new(file: &WorkflowFile) -> ValidateOutput {
-        ValidateOutput {
-            description: file.description().map(str::to_owned),
-            phases: file.phases().iter().map(|phase| phase.name.clone()).collect(),
-            parameters: file.parameters().clone(),
-        }
-    }
+    pub parameters: BTreeMap<String, String>,
 }
 
 pub fn print(plan: &WorkflowPlan, global: &GlobalArgs) -> Result<u8, Failure> {

@@ -141,12 +141,10 @@ fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// Takes over a workflow as one of several.
-pub async fn recover_one(
-    global: &GlobalArgs,
-    home: &Home,
-    dir: WorkflowDir,
-) -> Result<WorkflowReport, Failure> {
+/// Takes over a workflow as one of several, and prints how it finished.
+pub async fn recover_one(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let mut progress = WorkflowProgress::lines_only(global);
-    drive(home, WorkflowStart::Recover(dir), &mut progress).await
+    let report = drive(home, WorkflowStart::Recover(dir), &mut progress).await?;
+    print_end(global, &report);
+    Ok(report.outcome.exit_code())
 }

@@ -119,9 +119,7 @@ impl BootstrapOutput {
     }
 
     pub fn record_result(&mut self, index: usize, result: SessionProgress, message: Option<String>) {
-        if let Some(session) = self.sessions.get_mut(index) {
-            (session.result, session.message) = (result, message);
-        }
+        (self.sessions[index].result, self.sessions[index].message) = (result, message);
     }
 
     pub fn count(&self, result: SessionProgress) -> u64 {
