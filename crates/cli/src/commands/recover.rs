@@ -180,7 +180,6 @@ fn age(journal: &Path, dir: &Path) -> Span {
 
 /// Supervises all workflows and runs on one thread and prints each envelope when its run finishes. Returns the exit
 /// codes.
-#[expect(clippy::too_many_arguments, reason = "the context of one command")]
 fn supervise_all(
     home: &Home,
     workflows: Vec<WorkflowDir>,
