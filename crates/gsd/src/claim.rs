@@ -1,7 +1,7 @@
-//! Values with the place that states them.
+//! Values with the place that states them, and the decision between contradictory ones.
 
 use crate::Warning;
-use std::fmt;
+use std::fmt::{self, Display};
 
 pub(crate) const STATE: &str = "STATE.md";
 pub(crate) const ROADMAP: &str = "ROADMAP.md";
@@ -28,7 +28,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
             Some(line) => write!(f, "{}:{line}", self.file),
@@ -48,4 +48,22 @@ impl<T> Claim<T> {
     pub(crate) fn new(value: T, source: Source) -> Claim<T> {
         Claim { value, source }
     }
+}
+
+/// Returns the first claim. Each later claim with another value becomes a warning.
+pub(crate) fn reconcile<T: PartialEq + Display>(
+    subject: &str,
+    claims: impl IntoIterator<Item = Claim<T>>,
+    warnings: &mut Vec<Warning>,
+) -> Option<Claim<T>> {
+    let mut claims = claims.into_iter();
+    let winner = claims.next()?;
+    for other in claims.filter(|other| other.value != winner.value) {
+        let text = format!("{subject} is {} here, but {} in {}", other.value, winner.value, winner.source);
+        let warning = other.source.warning(text);
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+    }
+    Some(winner)
 }

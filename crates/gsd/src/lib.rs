@@ -15,12 +15,10 @@ mod plans;
 mod project;
 mod read;
 mod reader;
-mod reconcile;
 mod requirements;
 mod roadmap;
 mod state;
 mod status;
-mod verification;
 
 #[cfg(test)]
 mod tests;

@@ -1,9 +1,8 @@
 //! Counts the plans of a phase: on disk, else in the roadmap, else in the state.
 
 use crate::Warning;
-use crate::claim::{Claim, Source};
+use crate::claim::{Claim, Source, reconcile};
 use crate::disk::PhaseDir;
-use crate::reconcile::reconcile;
 use crate::roadmap::RoadmapPhase;
 
 /// Finished and all plans of a phase.

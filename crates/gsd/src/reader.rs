@@ -1,11 +1,10 @@
 //! Puts the claims of state, roadmap and disk together to phases and a status.
 
-use crate::claim::{Claim, REQUIREMENTS, ROADMAP, STATE, Source};
+use crate::claim::{Claim, REQUIREMENTS, ROADMAP, STATE, Source, reconcile};
 use crate::disk::{PhaseDir, phase_dirs};
 use crate::markdown::letters;
 use crate::plans::PlanCounts;
 use crate::read::Files;
-use crate::reconcile::reconcile;
 use crate::requirements;
 use crate::roadmap::{PHASES_MAX, Roadmap, RoadmapPhase};
 use crate::state::State;

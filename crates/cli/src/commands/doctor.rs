@@ -11,13 +11,12 @@ mod finding;
 mod home;
 mod runs;
 mod system;
-mod telemetry;
 mod writable_dir;
 
 use crate::args::{DoctorArgs, GlobalArgs};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
-use crate::output;
 use crate::output::color::Colors;
+use crate::{output, telemetry};
 use finding::{Finding, Severity};
 use longhaul_agent::{default_dialect, default_environment};
 use serde::Serialize;
@@ -62,6 +61,10 @@ fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Fa
     findings.extend(runs::check(output::now()));
     findings.extend(boot::check());
     findings.extend(system::check());
-    findings.extend(telemetry::check());
+    // Telemetry is off by default.
+    findings.extend(telemetry::info().map(|info| match info.error {
+        None => Finding::ok("telemetry", info.targets),
+        Some(error) => Finding::warning("telemetry", error, "fix the OTEL_ variables"),
+    }));
     Ok(findings)
 }

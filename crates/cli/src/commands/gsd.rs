@@ -3,7 +3,6 @@
 mod call;
 mod earlier_run;
 mod installed;
-mod local;
 mod phase_commands;
 mod phases;
 mod projects;
@@ -18,10 +17,14 @@ pub use registry::RegisteredProject;
 use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
 use crate::commands::detach;
 use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
-use crate::prompt_arg;
+use crate::output::envelope::Envelope;
+use crate::{output, prompt_arg};
 use call::Caller;
 use clap::ArgMatches;
+use longhaul_core::Span;
+use serde::Serialize;
 use std::path::Path;
+use std::time::Instant;
 
 pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     let result = dispatch(global, args, matches);
@@ -56,4 +59,20 @@ fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result
         GsdCommand::Status => status::status(global, &project_dir),
         GsdCommand::Projects(command) => projects::projects(global, command),
     }
+}
+
+/// Prints the envelope of a command that calls no model, and returns its exit code.
+fn print<T: Serialize + Default>(
+    global: &GlobalArgs,
+    since: Instant,
+    result: T,
+    text: impl FnOnce(&T) -> String,
+) -> u8 {
+    let envelope = Envelope::without_model(result, Span(since.elapsed().as_millis() as u64));
+    output::print_envelope(global, &envelope, || text(&envelope.result));
+    0
+}
+
+fn print_sentence(global: &GlobalArgs, since: Instant, sentence: String) -> u8 {
+    print(global, since, Some(sentence), |sentence| format!("{}\n", sentence.as_deref().unwrap_or_default()))
 }

@@ -2,8 +2,8 @@
 //! the project.
 
 use super::earlier_run::{self, EarlierRun};
-use super::installed;
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
+use super::{installed, print_sentence};
 use crate::args::{AttachArgs, EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
 use crate::commands::run::{
     DisplayOptions, PreparedRun, TypedFlags, parse_run, prepare, supervise_and_print,
@@ -11,7 +11,6 @@ use crate::commands::run::{
 use crate::commands::{attach, detach};
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;
-use crate::output::envelope::Envelope;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{self, print_status};
 use clap::ArgMatches;
@@ -22,7 +21,7 @@ use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const SETTING_SOURCES: &str = "--setting-sources";
 const APPEND_SYSTEM_PROMPT: &str = "--append-system-prompt";
@@ -90,14 +89,6 @@ impl Caller<'_> {
         print_status(&format!("waiting for another `longhaul gsd` command on {dir}"));
         dir_file.lock().or_not_started(format!("cannot lock {dir}"), "move the project to a local disk")?;
         Ok(dir_file)
-    }
-
-    pub fn print_complete(&self, result: String) -> u8 {
-        let envelope = Envelope::without_model(Some(result), Span::ZERO);
-        output::print_envelope(self.global, &envelope, || {
-            format!("{}\n", envelope.result.as_deref().unwrap_or_default())
-        });
-        0
     }
 
     /// Warns of answers to questions that none of the commands asks.
@@ -206,7 +197,9 @@ impl Call<'_> {
         }
         // A session that failed halfway may have left all files of its result.
         match next() {
-            Ok(Next::Complete(result)) if session.is_none() => Ok(self.caller.print_complete(result)),
+            Ok(Next::Complete(result)) if session.is_none() => {
+                Ok(print_sentence(global, Instant::now(), result))
+            }
             Ok(Next::Complete(_)) => self.start(session, None),
             Ok(Next::Call(note)) => self.start(session, note),
             Err(_) if session.is_some() => self.start(session, None),

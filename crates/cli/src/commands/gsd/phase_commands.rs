@@ -2,6 +2,7 @@
 
 use super::call::{Call, Caller, Next};
 use super::earlier_run::{self, EarlierRun};
+use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
 use super::status::require_phase;
 use super::verify_phase::needs_person;
@@ -13,6 +14,7 @@ use crate::{open_home, output, prompt_arg};
 use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase, open_work};
 use longhaul_store::Home;
 use std::path::Path;
+use std::time::Instant;
 
 pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Failure> {
     let idea = idea(args)?;
@@ -93,10 +95,11 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
             let error = "the roadmap has no phases that this version can read".to_owned();
             Err(Failure::not_started(error, "`longhaul gsd status` shows what is known"))
         }
-        count => Ok(caller.print_complete(format!(
-            "The milestone is complete: {count} {}.",
-            plural(count as u32, "phase", "phases")
-        ))),
+        count => Ok(print_sentence(
+            caller.global,
+            Instant::now(),
+            format!("The milestone is complete: {count} {}.", plural(count as u32, "phase", "phases")),
+        )),
     }
 }
 

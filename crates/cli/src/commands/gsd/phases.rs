@@ -3,10 +3,10 @@
 
 use super::call::{Caller, prompt};
 use super::earlier_run::{self, EarlierRun};
-use super::installed;
 use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
 use super::status::require_phase;
+use super::{installed, print_sentence};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
@@ -22,6 +22,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 const NAME: &str = "gsd-phases";
 /// Each has two runs, and a workflow has at most 64 phases.
@@ -43,7 +44,11 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
     warn_of_state_ahead(&project);
     let commands = commands(&home, &project, caller, &args.range)?;
     if commands.is_empty() {
-        return Ok(caller.print_complete(format!("Phases {from} to {to} are complete.")));
+        return Ok(print_sentence(
+            caller.global,
+            Instant::now(),
+            format!("Phases {from} to {to} are complete."),
+        ));
     }
     let request = request(caller, &home, name, commands)?;
     if args.call.dry_run {

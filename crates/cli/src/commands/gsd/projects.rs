@@ -1,6 +1,6 @@
 //! `longhaul gsd projects`: the registry of projects, in openclawpack's file.
 
-use super::local;
+use super::print;
 use super::registry::{RegisteredProject, Registry};
 use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand};
 use crate::failure::Failure;
@@ -18,17 +18,17 @@ pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Fa
     match command {
         ProjectsCommand::Add(args) => {
             let project = add(&mut registry, args)?;
-            Ok(local::print(global, since, Some(project), |project| {
+            Ok(print(global, since, Some(project), |project| {
                 project.iter().map(|project| format!("Added {}: {}\n", project.name, project.path)).collect()
             }))
         }
         ProjectsCommand::List(args) => {
             let projects = list(&mut registry, args)?;
-            Ok(local::print(global, since, projects, |projects| projects.iter().map(line).collect()))
+            Ok(print(global, since, projects, |projects| projects.iter().map(line).collect()))
         }
         ProjectsCommand::Remove(args) => {
             let project = registry.remove(&args.name)?;
-            Ok(local::print(global, since, Some(project), |project| {
+            Ok(print(global, since, Some(project), |project| {
                 project.iter().map(|project| format!("Removed {}; its files stay\n", project.name)).collect()
             }))
         }

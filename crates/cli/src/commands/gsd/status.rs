@@ -1,6 +1,6 @@
 //! `longhaul gsd status`: the state of a project, read from its `.planning` directory. It calls no model.
 
-use super::local;
+use super::print;
 use crate::args::GlobalArgs;
 use crate::failure::Failure;
 use crate::output;
@@ -16,7 +16,7 @@ pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
         let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
         output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
     }
-    Ok(local::print(global, since, status, text))
+    Ok(print(global, since, status, text))
 }
 
 impl From<ProjectError> for Failure {

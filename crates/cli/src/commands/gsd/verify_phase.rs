@@ -1,6 +1,6 @@
 //! `longhaul gsd verify-phase`: checks the work of a phase by its files. It calls no model.
 
-use super::local;
+use super::print_sentence;
 use super::status::require_phase;
 use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::{Failure, code};
@@ -21,7 +21,7 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
     let work = open_work(project_dir, phase)?;
     match work {
         OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
-        _ if args.planned => Ok(print(global, since, format!("Phase {id} is planned."))),
+        _ if args.planned => Ok(print_sentence(global, since, format!("Phase {id} is planned."))),
         OpenWork::Unfinished(plans) => {
             let error = format!("plans of phase {id} have no summary: {}", plans.join(", "));
             incomplete(error, "execute them, and write their summaries")
@@ -31,7 +31,9 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
             incomplete(error, "close the gaps, then verify the phase again")
         }
         OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
-        OpenWork::Nothing => Ok(print(global, since, format!("Phase {id} is executed and verified."))),
+        OpenWork::Nothing => {
+            Ok(print_sentence(global, since, format!("Phase {id} is executed and verified.")))
+        }
     }
 }
 
@@ -48,10 +50,4 @@ pub fn needs_person(phase: &ProjectPhase, status: &str) -> Failure {
 
 fn report(phase: &ProjectPhase) -> String {
     format!(".planning/{}", phase.report.as_deref().unwrap_or_default())
-}
-
-fn print(global: &GlobalArgs, since: Instant, result: String) -> u8 {
-    local::print(global, since, Some(result), |result| {
-        result.iter().map(|text| format!("{text}\n")).collect()
-    })
 }
