@@ -32,7 +32,7 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
         let hint = "move it to a directory whose path is valid UTF-8";
         return Err(Failure::not_started(error, hint));
     }
-    let judge = args.learn_judge.map_or(JudgeKind::Api, JudgeKind::from);
+    let judge = args.learn_judge.unwrap_or(JudgeKind::Api);
     Ok(Some(LearnOptions { judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
 }
 

@@ -1,6 +1,7 @@
 //! The flags for learning: sessions receive the playbook, and Longhaul learns from them.
 
-use clap::{Args, Parser, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, Parser};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::hooks::HookEvent;
 
@@ -15,29 +16,18 @@ pub struct RunLearnArgs {
     #[arg(long, hide_short_help = true)]
     pub learn: bool,
     /// Judge of the sessions: `api` uses your key, `claude` uses Claude Code's login [default: api]
-    #[arg(long, value_name = "JUDGE", hide_short_help = true)]
-    pub learn_judge: Option<JudgeArg>,
+    #[arg(long, value_name = "JUDGE", value_parser = judge(), hide_short_help = true)]
+    pub learn_judge: Option<JudgeKind>,
     /// Maximum number of playbook tokens per session; the points that match the prompt best come first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
     pub learn_tokens: Option<u64>,
 }
 
-/// Judge of sessions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum JudgeArg {
-    /// The Messages API, with a key
-    Api,
-    /// Claude Code, with its own login
-    Claude,
-}
-
-impl From<JudgeArg> for JudgeKind {
-    fn from(judge: JudgeArg) -> JudgeKind {
-        match judge {
-            JudgeArg::Api => JudgeKind::Api,
-            JudgeArg::Claude => JudgeKind::Claude,
-        }
-    }
+/// Reads the name of a judge.
+pub(super) fn judge() -> impl TypedValueParser<Value = JudgeKind> {
+    let api = PossibleValue::new(JudgeKind::Api.as_str()).help("The Messages API, with a key");
+    let claude = PossibleValue::new(JudgeKind::Claude.as_str()).help("Claude Code, with its own login");
+    PossibleValuesParser::new([api, claude]).map(|word| word.parse().expect("each possible value is a judge"))
 }
 
 /// A call by the agent. It is parsed alone, because parsing the whole command tree takes too long.
@@ -61,8 +51,8 @@ pub struct HookArgs {
 #[derive(Clone, Debug, Args)]
 pub struct LearningArgs {
     /// Judge of the sessions: the Messages API with a key, or Claude Code with its login
-    #[arg(long, value_enum, value_name = "JUDGE", default_value_t = JudgeArg::Api)]
-    pub judge: JudgeArg,
+    #[arg(long, value_parser = judge(), value_name = "JUDGE", default_value = "api")]
+    pub judge: JudgeKind,
     /// Maximum number of playbook tokens; the points that match the prompt best come first
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub max_tokens: Option<u64>,
@@ -72,8 +62,8 @@ impl LearningArgs {
     /// Returns the flags that reproduce these values, without defaults.
     pub fn flags(&self) -> Vec<String> {
         let judge = match self.judge {
-            JudgeArg::Api => Vec::new(),
-            JudgeArg::Claude => vec!["--judge".to_owned(), JudgeKind::Claude.as_str().to_owned()],
+            JudgeKind::Api => Vec::new(),
+            JudgeKind::Claude => vec!["--judge".to_owned(), JudgeKind::Claude.as_str().to_owned()],
         };
         let max_tokens = self.max_tokens.map(|tokens| ["--max-tokens".to_owned(), tokens.to_string()]);
         judge.into_iter().chain(max_tokens.into_iter().flatten()).collect()

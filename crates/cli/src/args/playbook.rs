@@ -1,10 +1,11 @@
 //! The arguments of `longhaul playbook`.
 
-use super::learn::{JudgeArg, LearningArgs};
+use super::learn::{LearningArgs, judge};
 use super::limits::{budget, duration_limit};
 use crate::time_arg::when;
 use clap::{Args, Subcommand, ValueEnum};
 use longhaul_core::{Moment, Span, Usd};
+use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::diagnostics::is_name;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -120,8 +121,8 @@ pub struct LearnArgs {
     #[arg(long)]
     pub retry_failed: bool,
     /// Judge; only transcripts that are queued for it are learned
-    #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
-    pub judge: JudgeArg,
+    #[arg(long, value_parser = judge(), value_name = "JUDGE", default_value = "api")]
+    pub judge: JudgeKind,
     /// Started by hooks: leaves the terminal, prints nothing, and waits up to an hour for items that are not
     /// due yet
     #[arg(long, hide = true, conflicts_with_all = ["transcripts", "retry_failed"])]
@@ -196,8 +197,8 @@ pub struct BootstrapArgs {
     #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true)]
     pub budget: Option<Usd>,
     /// Judge: `api` asks the Messages API with your key, `claude` asks Claude Code with its login
-    #[arg(long, value_enum, value_name = "JUDGE", default_value = "api")]
-    pub judge: JudgeArg,
+    #[arg(long, value_parser = judge(), value_name = "JUDGE", default_value = "api")]
+    pub judge: JudgeKind,
     /// Do not ask for confirmation of the cost
     #[arg(long, short)]
     pub yes: bool,

@@ -142,7 +142,7 @@ impl HookInvocation {
         if !is_named && !transcript.exists() {
             return Ok(());
         }
-        let judge = JudgeKind::from(self.learning.judge);
+        let judge = self.learning.judge;
         let api = destination();
         let queued = Queued {
             project: project(input)?,
@@ -163,7 +163,7 @@ impl HookInvocation {
         let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
             return Ok(());
         };
-        let (api, judge) = (destination(), JudgeKind::from(self.learning.judge));
+        let (api, judge) = (destination(), self.learning.judge);
         if learning.has_due(self.at, &api, judge).map_err(describe)? {
             self.start_worker(&api, judge)?;
         }

@@ -13,7 +13,7 @@ use super::show::{finish, print_end};
 use crate::args::{AgentKind, EventsArgs, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
 use crate::config::ConfiguredValues;
-use crate::failure::{Failure, USAGE};
+use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::commands_of;
 use crate::output::color::Style;
 use crate::output::events::{self, Events, Queue, Writer};
@@ -34,7 +34,7 @@ use longhaul_core::{
 use longhaul_store::{Home, Inherited, Journal, Placement, RunDir};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, io};
 
 // Live runs are among the newest. Each check tries to lock a journal.
 const NEIGHBORS_MAX: usize = 100;
@@ -339,17 +339,12 @@ fn placement(args: &RunArgs) -> Result<Placement, Failure> {
     let runs_dir = args.runs_dir.as_deref().map(|path| {
         // A link's target may change while the run is active.
         let dir = std::path::absolute(path).map(|dir| fs::canonicalize(&dir).unwrap_or(dir));
-        let failure = |reason: String| {
-            Failure::usage(
-                format!("cannot keep runs in {}: {reason}", path.display()),
-                "name a directory with --runs-dir",
-            )
+        let is_usable = |dir: PathBuf| match dir.exists() && !dir.is_dir() {
+            true => Err(io::Error::other("it is not a directory")),
+            false => Ok(dir),
         };
-        match dir {
-            Ok(dir) if dir.exists() && !dir.is_dir() => Err(failure("it is not a directory".to_owned())),
-            Ok(dir) => Ok(dir),
-            Err(error) => Err(failure(error.to_string())),
-        }
+        let action = format!("cannot keep runs in {}", path.display());
+        dir.and_then(is_usable).or_usage(action, "name a directory with --runs-dir")
     });
     Ok(Placement {
         runs_dir: runs_dir.transpose()?,

@@ -12,7 +12,7 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::{env, io};
 use tokio::io::AsyncReadExt;
-use tokio::process::{Child, Command};
+use tokio::process::Command;
 use tokio::time::timeout;
 
 const AGENT: &str = "agent";
@@ -46,31 +46,23 @@ async fn ask(path: &Path) -> Result<String, String> {
     command.process_group(0).kill_on_drop(true);
     let mut child = command.spawn().map_err(|error| format!("it cannot be started: {error}"))?;
     let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
-    match timeout(TIMEOUT, answer(&mut child)).await {
-        Ok(answer) => answer.map_err(|error| format!("its output cannot be read: {error}"))?,
-        Err(_) => {
-            if let Some(group) = group {
-                // The group may already be gone.
-                let _ = kill_process_group(group, Signal::KILL);
-            }
-            let _ = child.wait().await;
-            Err(format!("it did not report its version within {} s", TIMEOUT.as_secs()))
+    let answer = async {
+        let mut output = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output).await?;
         }
+        Ok::<_, io::Error>((child.wait().await?, output))
+    };
+    let Ok(answer) = timeout(TIMEOUT, answer).await else {
+        // The group may already be gone.
+        let _ = group.map(|group| kill_process_group(group, Signal::KILL));
+        let _ = child.wait().await;
+        return Err(format!("it did not report its version within {} s", TIMEOUT.as_secs()));
+    };
+    match answer.map_err(|error| format!("its output cannot be read: {error}"))? {
+        (status, output) if status.success() => Ok(String::from_utf8_lossy(&output).into_owned()),
+        (status, _) => Err(format!("asked for its version, it exited with {status}")),
     }
-}
-
-async fn answer(child: &mut Child) -> io::Result<Result<String, String>> {
-    let mut output = Vec::new();
-    if let Some(stdout) = child.stdout.take() {
-        stdout.take(OUTPUT_BYTES_MAX).read_to_end(&mut output).await?;
-    }
-    let status = child.wait().await?;
-    let output = String::from_utf8_lossy(&output).into_owned();
-    Ok(if status.success() {
-        Ok(output)
-    } else {
-        Err(format!("asked for its version, it exited with {status}"))
-    })
 }
 
 fn version(output: Result<String, String>) -> Finding {

@@ -34,7 +34,7 @@ pub use output::BootstrapOutput;
 pub fn bootstrap(global: &GlobalArgs, args: &BootstrapArgs) -> Result<u8, Failure> {
     let settings =
         BootstrapSettings::from_variables(|name| env::var(name).ok()).map_err(super::settings::usage)?;
-    let kind = JudgeKind::from(args.judge);
+    let kind = args.judge;
     let budget = args.budget.filter(|budget| *budget > Usd::ZERO);
     if budget.is_some() && kind == JudgeKind::Claude {
         let hint = "limit the sessions with --limit; `longhaul cost` shows the cost of its runs";

@@ -74,15 +74,9 @@ fn initial_text(args: &EditArgs, original: Option<&[u8]>) -> Result<Vec<u8>, Fai
 
 fn copy(text: &[u8]) -> Result<NamedTempFile, Failure> {
     let file = tempfile::Builder::new().prefix("playbook-").suffix(".json").tempfile();
-    file.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy)).map_err(
-        |error| {
-            let dir = env::temp_dir();
-            Failure::not_started(
-                format!("cannot write a copy in {}: {error}", dir.display()),
-                "set TMPDIR to another directory",
-            )
-        },
-    )
+    let copy = file.and_then(|mut copy| copy.write_all(text).and_then(|()| copy.flush()).map(|()| copy));
+    let action = format!("cannot write a copy in {}", env::temp_dir().display());
+    copy.or_not_started(action, "set TMPDIR to another directory")
 }
 
 /// Runs the editor through a shell. The path is passed as an argument, so the shell does not interpret it.

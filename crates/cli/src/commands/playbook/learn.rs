@@ -10,7 +10,7 @@ use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::LearnArgs;
 use crate::commands::detach;
-use crate::failure::{Failure, code};
+use crate::failure::{Failure, OrFailure, code};
 use crate::output::phrases::counted;
 use crate::output::time::future_time;
 use crate::run_learning::destination;
@@ -22,7 +22,7 @@ use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::DatabaseError;
 use serde::Serialize;
 use std::fs;
-use std::path::{Path, PathBuf, absolute};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 // How often to check whether another worker has finished.
@@ -77,7 +77,7 @@ fn learn_here(
     args: &LearnArgs,
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
-    let target = WorkerTarget { home: paths.clone(), kind: args.judge.into(), destination: destination() };
+    let target = WorkerTarget { home: paths.clone(), kind: args.judge, destination: destination() };
     let mut learning = LearningDb::open(&target.home)?;
     if let Some(path) = learning.damaged_copy() {
         progress::warn_damaged_database(path);
@@ -103,18 +103,9 @@ fn learn_here(
 
 /// Returns the absolute path of a transcript, if it is a readable file.
 fn readable(path: &Path) -> Result<PathBuf, Failure> {
-    let file = longhaul_store::open_regular(path).and_then(|file| file.metadata());
-    let failure = |reason: String| {
-        let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
-        Failure::usage(format!("cannot read {}: {reason}", path.display()), hint)
-    };
-    match file {
-        Ok(metadata) if metadata.is_file() => {
-            fs::canonicalize(path).or_else(|_| absolute(path)).map_err(|error| failure(error.to_string()))
-        }
-        Ok(_) => Err(failure("it is not a file".to_owned())),
-        Err(error) => Err(failure(error.to_string())),
-    }
+    let readable = longhaul_store::open_regular(path).and_then(|_| fs::canonicalize(path));
+    let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
+    readable.or_usage(format!("cannot read {}", path.display()), hint)
 }
 
 impl WorkerTarget {
