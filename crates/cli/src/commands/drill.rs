@@ -61,7 +61,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         OutputFormat::Text => {}
     }
     // A failed drill is a failure of Longhaul, whatever the scenario expects.
-    Ok(if cards.iter().all(Scorecard::has_passed) { 0 } else { 20 })
+    Ok(if cards.iter().all(|card| card.passed) { 0 } else { 20 })
 }
 
 fn inspect_hint(kept_dir: &Path, run: &str) -> String {

@@ -5,8 +5,7 @@
 //! stream, where the supervisor reads it.
 
 use crate::failure::Failure;
-use crate::mcp_stdio::McpService;
-use crate::runtime;
+use crate::{mcp_stdio, runtime};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListToolsResult,
     PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
@@ -25,17 +24,9 @@ const ANSWER: &str = "Recorded. You will be asked once to confirm that the work 
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 pub fn finish_tool() -> Result<u8, Failure> {
-    let (stdin, stdout) = rmcp::transport::stdio();
-    runtime::new()?.block_on(service().serve(stdin, stdout)).map(|()| 0)
-}
-
-fn service() -> McpService<FinishTool> {
-    McpService {
-        handler: FinishTool,
-        name: "the tool finish",
-        hint: "agents start this command; there is no need to run it",
-        line_bytes_max: LINE_BYTES_MAX,
-    }
+    let hint = "agents start this command; there is no need to run it";
+    let (stdio, name) = (rmcp::transport::stdio(), "the tool finish");
+    runtime::new()?.block_on(mcp_stdio::serve(FinishTool, stdio, LINE_BYTES_MAX, name, hint)).map(|()| 0)
 }
 
 struct FinishTool;

@@ -19,8 +19,7 @@ pub use install::McpInstallOutput;
 
 use crate::args::{CeilingArgs, GlobalArgs, McpArgs, McpCommand};
 use crate::failure::Failure;
-use crate::mcp_stdio::McpService;
-use crate::runtime;
+use crate::{mcp_stdio, runtime};
 use ceilings::Ceilings;
 use client::Client;
 use server::Server;
@@ -38,14 +37,10 @@ pub fn mcp(global: &GlobalArgs, args: &McpArgs) -> Result<u8, Failure> {
 fn serve(args: &CeilingArgs) -> Result<u8, Failure> {
     let (stdin, stdout) = rmcp::transport::stdio();
     let (client, stdin) = Client::new(stdin);
-    let service = McpService {
-        handler: Server::new(Ceilings::new(args)?, client),
-        name: "runs",
-        hint: "agents start this command: `longhaul mcp install --client claude-code` prints how",
-        line_bytes_max: LINE_BYTES_MAX,
-    };
+    let server = Server::new(Ceilings::new(args)?, client);
+    let hint = "agents start this command: `longhaul mcp install --client claude-code` prints how";
     let runtime = runtime::new()?;
-    let served = runtime.block_on(service.serve(stdin, stdout));
+    let served = runtime.block_on(mcp_stdio::serve(server, (stdin, stdout), LINE_BYTES_MAX, "runs", hint));
     // Reading stdin blocks a thread of the runtime until the next message.
     runtime.shutdown_background();
     served.map(|()| 0)

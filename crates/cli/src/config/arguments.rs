@@ -3,7 +3,7 @@
 
 use super::ConfiguredValues;
 use super::keys::{Key, Keys, excluded, name};
-use super::layers::Values;
+use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
 use crate::args::ConfigSourceArgs;
 use crate::failure::Failure;
@@ -107,7 +107,7 @@ fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatche
     }
     let set = |command: Command| with_defaults(command, &values);
     *root = set(mem::take(root)).mut_subcommand(name, set);
-    ConfiguredValues::new(values.into_iter().map(|(key, value)| (key, value.origin())).collect())
+    ConfiguredValues(values.into_iter().map(|(key, value)| (key, value.origin())).collect())
 }
 
 fn with_defaults(mut command: Command, values: &Values) -> Command {
@@ -184,7 +184,7 @@ fn configured_values(
     let source = ConfigSourceArgs::from_arg_matches(matches).unwrap_or_default();
     let mut loaded = LoadedConfig::read(&keys, directory.as_deref(), &source, is_read)?;
     loaded.plain.retain(|name, _| keys.find(None, name).is_some_and(is_read));
-    loaded.plain.extend(loaded.table(command.get_name()));
+    loaded.plain.extend(table_values(&loaded.files.user, command.get_name()));
     Ok(loaded.plain)
 }
 

@@ -4,7 +4,7 @@ use super::Origin;
 use super::file::Setting;
 use super::find::{self, ConfigFiles};
 use super::keys::{Key, Keys, PROFILE, ValueKind};
-use super::layers::{ChosenProfile, Values, merge, table_values};
+use super::layers::{ChosenProfile, Values, merge};
 use crate::args::ConfigSourceArgs;
 use crate::failure::Failure;
 use std::env;
@@ -16,7 +16,7 @@ const PROFILE_VARIABLE: &str = "LONGHAUL_PROFILE";
 /// The effective values of the plain keys, and the files that they come from.
 pub struct LoadedConfig {
     pub plain: Values,
-    files: ConfigFiles,
+    pub files: ConfigFiles,
 }
 
 impl LoadedConfig {
@@ -37,11 +37,6 @@ impl LoadedConfig {
         };
         let variables = variables(keys, is_read, |name| env::var_os(name))?;
         Ok(LoadedConfig { plain: merge(keys, &files, &variables, chosen.as_ref())?, files })
-    }
-
-    /// Returns the keys of one command's table. Only the user's file has them.
-    pub fn table(&self, table: &str) -> Values {
-        table_values(&self.files.user, table)
     }
 }
 

@@ -51,13 +51,9 @@ impl fmt::Display for Origin {
 
 /// The configured values that were inserted before the typed arguments, by key, with their origins.
 #[derive(Clone, Debug, Default)]
-pub struct ConfiguredValues(BTreeMap<String, String>);
+pub struct ConfiguredValues(pub BTreeMap<String, String>);
 
 impl ConfiguredValues {
-    pub fn new(origins: BTreeMap<String, String>) -> ConfiguredValues {
-        ConfiguredValues(origins)
-    }
-
     /// Corrects the origins of values that seem typed but are configured, and adds those that a plan does not
     /// list. The origin of a preset is its own name.
     pub fn record(&self, origins: &mut BTreeMap<String, String>) {
@@ -95,7 +91,7 @@ mod tests {
     fn error_names_origin_of_configured_flag() {
         let origins = [("wall_limit", "/w/longhaul.toml:3"), ("wall", "/w/longhaul.toml:4")];
         let owned = origins.map(|(key, origin)| (key.to_owned(), origin.to_owned()));
-        let configured = ConfiguredValues::new(BTreeMap::from(owned));
+        let configured = ConfiguredValues(BTreeMap::from(owned));
         let hint = |hint: &str| configured.add_origin(Failure::usage("it is wrong", hint)).hint;
         assert_eq!(
             hint("raise --wall-limit").as_deref(),
@@ -110,7 +106,7 @@ mod tests {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
         let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
-        ConfiguredValues::new(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]))
+        ConfiguredValues(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]))
             .record(&mut origins);
         let expected =
             [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];

@@ -4,7 +4,7 @@
 use crate::args::{Cli, GlobalArgs, ShowConfigArgs};
 use crate::config::format_value;
 use crate::config::keys::{Key, Keys, TABLES, ValueKind};
-use crate::config::layers::Values;
+use crate::config::layers::{Values, table_values};
 use crate::config::loaded::LoadedConfig;
 use crate::failure::Failure;
 use crate::output;
@@ -25,7 +25,7 @@ pub fn show(global: &GlobalArgs, args: &ShowConfigArgs) -> Result<u8, Failure> {
     let loaded = LoadedConfig::read(&keys, Some(&directory), &global.configured, |_| true)?;
     let mut rows = rows(&keys, None, &loaded.plain);
     for table in TABLES {
-        rows.extend(self::rows(&keys, Some(table), &loaded.table(table)));
+        rows.extend(self::rows(&keys, Some(table), &table_values(&loaded.files.user, table)));
     }
     let preset = loaded.plain.get("preset").and_then(|value| value.values.first()?.parse().ok());
     fill(&mut rows, &keys, preset.unwrap_or(Preset::Default));

@@ -188,10 +188,6 @@ impl Scorecard {
         card
     }
 
-    pub fn has_passed(&self) -> bool {
-        self.passed
-    }
-
     pub fn failures(&self) -> Vec<String> {
         let mut failures = Vec::new();
         let mut require = |condition: bool, text: String| {

@@ -74,7 +74,7 @@ pub fn card(card: &Scorecard, colors: Colors) -> String {
     }
     line("processes left", card.processes_left.to_string());
     line("outcome", format!("{} · exit code {}", card.outcome.actual, card.exit_code.actual));
-    if card.has_passed() {
+    if card.passed {
         line("verdict", colors.styled("pass", Some(Style::Good)));
     } else {
         let failed = colors.styled("FAIL", Some(Style::Bad));
@@ -93,11 +93,11 @@ pub fn summary(cards: &[Scorecard]) -> String {
         let expected =
             describe(&card.outcome.expected, card.fault.expected.as_deref(), card.exit_code.expected);
         let actual = describe(&card.outcome.actual, card.fault.actual.as_deref(), card.exit_code.actual);
-        let verdict = if card.has_passed() { "" } else { "  FAIL" };
+        let verdict = if card.passed { "" } else { "  FAIL" };
         let duration = Span(card.wall_ms);
         out += &format!("{:width$}  {expected:<32}  {actual:<32}  {duration}{verdict}\n", card.scenario);
     }
-    let passed = cards.iter().filter(|card| card.has_passed()).count();
+    let passed = cards.iter().filter(|card| card.passed).count();
     out + &format!("{passed} of {} passed\n", cards.len())
 }
 

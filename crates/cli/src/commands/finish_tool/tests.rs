@@ -1,4 +1,5 @@
-use super::{LINE_BYTES_MAX, service};
+use super::{FinishTool, LINE_BYTES_MAX};
+use crate::mcp_stdio;
 use expect_test::{Expect, expect};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
@@ -14,7 +15,8 @@ fn serve_lines(lines: &[&str]) -> (String, bool) {
             .await
             .expect("there is room");
         drop(to);
-        let served = service().serve(input, output).await;
+        let served =
+            mcp_stdio::serve(FinishTool, (input, output), LINE_BYTES_MAX, "the tool finish", "").await;
         let mut answers = String::new();
         from.read_to_string(&mut answers).await.expect("JSON is UTF-8");
         (answers, served.is_ok())

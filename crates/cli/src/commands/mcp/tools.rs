@@ -58,6 +58,7 @@ const BASE: ToolDefinition = ToolDefinition {
 
 const GSD_CALL: ToolDefinition = ToolDefinition {
     effect: Effect::Drives,
+    arguments: &["phase!", "project_dir", "again", "timeout", "total_timeout", "max_wait", "no_wait"],
     has_run_flags: true,
     directory: Some("project_dir"),
     output: &["run-detached", "run"],
@@ -185,18 +186,8 @@ pub const TOOLS: &[ToolDefinition] = &[
         stdin: Some(("idea", "-")),
         ..GSD_CALL
     },
-    ToolDefinition {
-        name: "gsd_plan_phase",
-        command: &["gsd", "plan-phase"],
-        arguments: &["phase!", "project_dir", "again", "timeout", "total_timeout", "max_wait", "no_wait"],
-        ..GSD_CALL
-    },
-    ToolDefinition {
-        name: "gsd_execute_phase",
-        command: &["gsd", "execute-phase"],
-        arguments: &["phase!", "project_dir", "again", "timeout", "total_timeout", "max_wait", "no_wait"],
-        ..GSD_CALL
-    },
+    ToolDefinition { name: "gsd_plan_phase", command: &["gsd", "plan-phase"], ..GSD_CALL },
+    ToolDefinition { name: "gsd_execute_phase", command: &["gsd", "execute-phase"], ..GSD_CALL },
     ToolDefinition {
         name: "gsd_status",
         command: &["gsd", "status"],

@@ -15,14 +15,14 @@ use std::path::PathBuf;
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
 
 pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
-    if let Some(project) = &args.project {
-        if !project.is_dir() {
+    match &args.project {
+        Some(project) if !project.is_dir() => {
             let error = format!("cannot find the project {}: there is no such directory", project.display());
-            return Err(Failure::usage(error, "name the project's directory with --project"));
+            Err(Failure::usage(error, "name the project's directory with --project"))
         }
-        return Ok(PlaybookFile::in_project(project));
+        Some(project) => Ok(PlaybookFile::in_project(project)),
+        None => Ok(PlaybookFile::in_project(&current_project()?)),
     }
-    Ok(PlaybookFile::in_project(&current_project()?))
 }
 
 /// Returns the default project: Claude Code's project, the nearest parent directory with a playbook, or the
