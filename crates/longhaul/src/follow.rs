@@ -26,17 +26,11 @@ pub(crate) async fn attach(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, SuperviseError> {
     let followed = follow(dir, observer);
-    forward_stops(followed, cancels, |stop| dir.send_request(stop), |stop| dir.withdraw_request(stop)).await
+    forward_stops(followed, cancels, &dir.requests()).await
 }
 
 /// Follows a run until it finishes or is suspended. Calls `observer` as the supervisor of
 /// the run does.
-///
-/// # Errors
-///
-/// Returns [`SuperviseError::Orphaned`] if the run has no supervisor, and it has not finished or its outcome
-/// is unpublished. Also returns an error if the run's files cannot be read, or if this version does not know
-/// its agent.
 async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, SuperviseError> {
     let plan = dir.plan()?;
     let (dialect, guards) = (dialect_of(&plan.spec)?, Guards::compile(&plan.spec.guards, &plan.spec.cwd)?);

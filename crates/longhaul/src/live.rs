@@ -39,7 +39,7 @@ pub(crate) use clock::{LiveClock, random_seed};
 pub(crate) use notify_sender::NotifySender;
 pub(crate) use one_shot::{OneShotProcess, evidence_of};
 pub(crate) use process_discovery::{live_agent, stream_of_original};
-pub(crate) use requests::{forward_stops, source_of};
+pub(crate) use requests::forward_stops;
 pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 pub(crate) use stream_replay::{FileEnd, tail, tail_of};
 pub(crate) use subscriber::{Subscriber, WorldView};

@@ -86,7 +86,7 @@ pub use run_id::is_run_id;
 pub use section_log::add_section;
 pub use session_lock::SessionLock;
 pub use status::Status;
-pub use supervisor_requests::SupervisorRequest;
+pub use supervisor_requests::SupervisorRequests;
 pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult};
 pub use workflow_plan::{WorkflowPlan, WorkflowPosition, WorkflowSource};
 pub use workflow_status::{ItemReport, PhaseReport, WorkflowStatus};

@@ -15,9 +15,8 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_dirs, private, read_json, read_json_if_exists};
-use crate::supervisor_requests::{send_to, take_from, withdraw_from};
 use crate::trust::check_trusted;
-use crate::{StoreError, SupervisorRequest, WorkflowPlan, WorkflowStatus, failpoint_io};
+use crate::{StoreError, WorkflowPlan, WorkflowStatus, failpoint_io};
 use longhaul_core::{Moment, Rfc3339, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -231,21 +230,6 @@ impl WorkflowDir {
 
     fn received_path(&self, iteration: u32, phase: &str) -> PathBuf {
         self.hints_path().join(format!("{iteration}-{phase}"))
-    }
-
-    /// Writes a request for the current or next supervisor of the workflow.
-    pub fn send_request(&self, request: SupervisorRequest) -> Result<(), StoreError> {
-        send_to(&self.requests_path(), request)
-    }
-
-    /// Removes a request that no supervisor took, so that it does not stop a later one.
-    pub fn withdraw_request(&self, request: SupervisorRequest) {
-        withdraw_from(&self.requests_path(), request);
-    }
-
-    /// Removes the strongest pending request and returns it.
-    pub fn take_request(&self) -> Option<SupervisorRequest> {
-        take_from(&self.requests_path())
     }
 }
 

@@ -10,7 +10,7 @@ use crate::output::progress::ProgressDisplay;
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
 use longhaul_core::CancelSource;
-use longhaul_store::{Home, Journal, RunDir, SupervisorRequest};
+use longhaul_store::{Home, Journal, RunDir};
 
 /// Runs the command and returns its exit code: 0 once the run is finished, whatever its outcome.
 pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
@@ -33,10 +33,10 @@ async fn finish(
 ) -> Result<RunReport, Failure> {
     let supervisor = supervisor(home);
     let mut screen = ProgressDisplay::following(global);
+    let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     let is_locked = Journal::is_locked(&dir.journal_path())?;
     if is_locked {
-        let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
-        dir.send_request(request)?;
+        dir.requests().send(source)?;
         match supervisor.observe(RunStart::Attach(dir.clone()), &mut screen).await {
             // The supervisor died meanwhile. This process takes over and cancels.
             Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {}
@@ -48,7 +48,7 @@ async fn finish(
         }
     }
     let run = supervisor.observe(RunStart::Recover { dir, notify: None }, &mut screen);
-    run.canceller().cancel_by(if immediately { CancelSource::PersonNow } else { CancelSource::Person });
+    run.canceller().cancel_by(source);
     let result = run.await;
     screen.close();
     result.map_err(|error| match error {

@@ -3,7 +3,7 @@
 
 use super::system::FileWatch;
 use longhaul_core::CancelSource;
-use longhaul_store::{RunDir, StoreError, SupervisorRequest};
+use longhaul_store::{RunDir, StoreError, SupervisorRequests};
 use std::pin::pin;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -15,7 +15,7 @@ pub(crate) struct CancelRequests {
 }
 
 struct RequestFiles {
-    dir: RunDir,
+    requests: SupervisorRequests,
     /// Whether a request may have arrived since the last check.
     needs_check: bool,
 }
@@ -58,26 +58,18 @@ impl CancelRequests {
 
 impl RequestFiles {
     fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestFiles, StoreError> {
-        watch.add_dir(&dir.open_requests()?);
-        Ok(RequestFiles { dir: dir.clone(), needs_check: true })
+        let requests = dir.requests();
+        watch.add_dir(requests.open()?);
+        Ok(RequestFiles { requests, needs_check: true })
     }
 
     fn take(&mut self) -> Option<CancelSource> {
         if !self.needs_check {
             return None;
         }
-        let request = self.dir.take_request();
-        self.needs_check = request.is_some();
-        request.map(source_of)
-    }
-}
-
-/// Returns the source that a request of another process stands for.
-pub(crate) fn source_of(request: SupervisorRequest) -> CancelSource {
-    match request {
-        SupervisorRequest::CancelNow => CancelSource::PersonNow,
-        SupervisorRequest::Cancel => CancelSource::Person,
-        SupervisorRequest::Suspend => CancelSource::Sigterm,
+        let source = self.requests.take();
+        self.needs_check = source.is_some();
+        source
     }
 }
 
@@ -86,8 +78,7 @@ pub(crate) fn source_of(request: SupervisorRequest) -> CancelSource {
 pub(crate) async fn forward_stops<T, E: From<StoreError>>(
     followed: impl Future<Output = Result<T, E>>,
     mut cancels: mpsc::Receiver<CancelSource>,
-    send: impl Fn(SupervisorRequest) -> Result<(), StoreError>,
-    withdraw: impl Fn(SupervisorRequest),
+    requests: &SupervisorRequests,
 ) -> Result<T, E> {
     let mut followed = pin!(followed);
     let mut suspends = false;
@@ -95,23 +86,13 @@ pub(crate) async fn forward_stops<T, E: From<StoreError>>(
         tokio::select! {
             result = &mut followed => break result,
             Some(source) = cancels.recv() => {
-                let request = request_for(source);
-                suspends |= request == SupervisorRequest::Suspend;
-                send(request)?;
+                suspends |= matches!(source, CancelSource::Sigterm | CancelSource::Sighup);
+                requests.send(source)?;
             }
         }
     };
     if suspends {
-        withdraw(SupervisorRequest::Suspend);
+        requests.withdraw_suspension();
     }
     result
-}
-
-/// Returns the request that forwards a source to the supervisor in another process.
-fn request_for(source: CancelSource) -> SupervisorRequest {
-    match source {
-        CancelSource::PersonNow => SupervisorRequest::CancelNow,
-        CancelSource::Person => SupervisorRequest::Cancel,
-        CancelSource::Sigterm | CancelSource::Sighup => SupervisorRequest::Suspend,
-    }
 }

@@ -10,8 +10,7 @@ use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_sh
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::failpoints::{self, Failpoint};
-use crate::live::available_bytes;
-use crate::live::{LiveClock, source_of};
+use crate::live::{LiveClock, available_bytes};
 use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_agent::EditPaths;
 use longhaul_core::{
@@ -535,8 +534,8 @@ impl Driver<'_> {
             if let Some(slept) = self.live.clock.sleep_since_last_call() {
                 return Ok(WorkflowEvent::Downtime(slept));
             }
-            if let Some(request) = self.dir.take_request() {
-                return Ok(stop_event(source_of(request)));
+            if let Some(source) = self.dir.requests().take() {
+                return Ok(stop_event(source));
             }
             let deadline = self.workflow.deadline(&self.plan.policy).map(|deadline| deadline.at);
             let remaining = deadline.map(|at| at.since(self.live.clock.at()).to_std());

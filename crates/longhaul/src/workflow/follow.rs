@@ -12,17 +12,13 @@ use tokio::sync::mpsc;
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Follows a workflow until it finishes or is suspended, and forwards each cancel or suspension to its supervisor.
-///
-/// # Errors
-/// Returns [`WorkflowError::Orphaned`] if the workflow has no supervisor, and it has not finished or its outcome is
-/// unpublished.
 pub(super) async fn attach(
     dir: &WorkflowDir,
     observer: &mut dyn WorkflowObserver,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<WorkflowReport, WorkflowError> {
     let followed = follow(dir, observer);
-    forward_stops(followed, cancels, |stop| dir.send_request(stop), |stop| dir.withdraw_request(stop)).await
+    forward_stops(followed, cancels, &dir.requests()).await
 }
 
 async fn follow(

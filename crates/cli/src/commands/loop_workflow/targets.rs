@@ -12,7 +12,7 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use longhaul::workflow::{WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Workflow, WorkflowLimits, WorkflowPolicy};
-use longhaul_store::{Home, Journal, SupervisorRequest, WorkflowDir};
+use longhaul_store::{Home, Journal, WorkflowDir};
 
 /// Flags of `resume` that apply to a workflow.
 const OF_WORKFLOW: [&str; 8] =
@@ -62,9 +62,9 @@ async fn finish(
 ) -> Result<WorkflowReport, Failure> {
     let supervisor = supervisor(home);
     let mut progress = WorkflowProgress::following(global);
+    let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     if Journal::is_locked(&dir.journal_path())? {
-        let request = if immediately { SupervisorRequest::CancelNow } else { SupervisorRequest::Cancel };
-        dir.send_request(request)?;
+        dir.requests().send(source)?;
         match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut progress).await {
             // The supervisor died meanwhile. This process takes over and cancels.
             Err(WorkflowError::Orphaned(_)) => {}
@@ -72,7 +72,7 @@ async fn finish(
         }
     }
     let workflow = supervisor.observe_workflow(WorkflowStart::Recover(dir), &mut progress);
-    workflow.canceller().cancel_by(if immediately { CancelSource::PersonNow } else { CancelSource::Person });
+    workflow.canceller().cancel_by(source);
     workflow.await.map_err(|error| match error {
         WorkflowError::AlreadyFinished { ref workflow, .. } => {
             let hint = format!("see `longhaul status {workflow}`");
