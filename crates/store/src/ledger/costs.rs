@@ -2,7 +2,6 @@
 
 use super::entry::{LedgerSpend, Quarter};
 use super::query::spend;
-use super::row::number;
 use super::{Ledger, LedgerError};
 use longhaul_core::Moment;
 use rusqlite::{Connection, Result};
@@ -54,7 +53,7 @@ impl Ledger {
             let query = format!("SELECT quarter, {SUMS} FROM spend WHERE quarter >= ? GROUP BY quarter");
             let mut statement = db.prepare(&query)?;
             let rows = statement.query_map([first_quarter(since)], |row| {
-                Ok(CostRow { key: number(row, 0)?, spend: spend(row, 1)? })
+                Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? })
             })?;
             rows.collect()
         })

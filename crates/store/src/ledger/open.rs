@@ -44,9 +44,6 @@ impl Ledger {
 
     /// Opens the ledger of a home, creating an empty one if necessary. Each operation waits up to `wait` for
     /// another writer.
-    ///
-    /// # Errors
-    /// Returns any [`LedgerError`] except `Runs`.
     pub fn open(home: &Home, wait: Duration) -> Result<Ledger, LedgerError> {
         let path = Ledger::path_in(home);
         if !path.exists() {
@@ -56,9 +53,6 @@ impl Ledger {
     }
 
     /// Opens an existing ledger for reading only.
-    ///
-    /// # Errors
-    /// Returns any [`LedgerError`] except `Runs`, also if there is no ledger.
     pub fn open_read_only(home: &Home, wait: Duration) -> Result<Ledger, LedgerError> {
         Ledger::open_with(home, OpenFlags::SQLITE_OPEN_READ_ONLY, wait)
     }

@@ -1,7 +1,7 @@
 //! Queries the ledger for runs.
 
 use super::entry::{JournalPosition, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
-use super::row::{Number, RUN, number, parsed, run};
+use super::row::{RUN, parsed, run};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use longhaul_core::{Moment, OutcomeKind, RunId, Tokens, Usd, rfc3339};
@@ -67,7 +67,7 @@ impl Ledger {
             let mut statement = db.prepare_cached(&format!(
                 "SELECT {RUN} FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
             ))?;
-            let dirs = statement.query_map((id, end, Number(limit)), |row| Ok(run(&runs, row)?.run_dir()))?;
+            let dirs = statement.query_map((id, end, limit), |row| Ok(run(&runs, row)?.run_dir()))?;
             dirs.collect()
         })
     }
@@ -165,22 +165,22 @@ fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>
 }
 
 fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
-    Ok(((number(row, 0)?, row.get(1)?), spend(row, 2)?))
+    Ok(((row.get(0)?, row.get(1)?), spend(row, 2)?))
 }
 
 /// Reads usage from the columns starting at `from`.
 pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
     Ok(LedgerSpend {
-        cost: Usd(number(row, from)?),
-        estimated_cost: Usd(number(row, from + 1)?),
+        cost: Usd(row.get(from)?),
+        estimated_cost: Usd(row.get(from + 1)?),
         unpriced: row.get(from + 2)?,
         tokens: Tokens {
-            input: number(row, from + 3)?,
-            output: number(row, from + 4)?,
-            cache_read: number(row, from + 5)?,
-            cache_write: number(row, from + 6)?,
+            input: row.get(from + 3)?,
+            output: row.get(from + 4)?,
+            cache_read: row.get(from + 5)?,
+            cache_write: row.get(from + 6)?,
         },
-        truncated: number(row, from + 7)?,
-        messages: number(row, from + 8)?,
+        truncated: row.get(from + 7)?,
+        messages: row.get(from + 8)?,
     })
 }

@@ -1,7 +1,7 @@
 //! Converts rows of the database. A value that this version does not know is reported as damage.
 
 use super::entry::{JournalPosition, LedgerRun, RunState};
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ValueRef};
 use rusqlite::{Result, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -12,31 +12,12 @@ use std::path::Path;
 /// The columns of a run, in the order in which [`run`] reads them.
 pub(super) const RUN: &str = "entry, day, dir, state, journal_bytes, journal_modified";
 
-/// A number as SQLite stores it. Values above the largest SQLite integer are stored as that integer.
-pub(super) struct Number(pub(super) u64);
-
-impl ToSql for Number {
-    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
-        Ok(i64::try_from(self.0).unwrap_or(i64::MAX).into())
-    }
-}
-
-impl FromSql for Number {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Number> {
-        u64::try_from(value.as_i64()?).map(Number).map_err(|_| FromSqlError::InvalidType)
-    }
-}
-
 impl FromSql for RunState {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<RunState> {
         let word = value.as_str()?;
         let state = RunState::ALL.iter().copied().find(|state| state.as_str() == word);
         state.ok_or(FromSqlError::InvalidType)
     }
-}
-
-pub(super) fn number(row: &Row<'_>, column: usize) -> Result<u64> {
-    Ok(row.get::<_, Number>(column)?.0)
 }
 
 pub(super) fn json(value: &impl Serialize) -> String {
@@ -56,7 +37,7 @@ pub(super) fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
         // Joining replaces the first path if the second is absolute.
         dir: runs.join(OsString::from_vec(row.get(2)?)),
         state: row.get(3)?,
-        journal: JournalPosition { bytes: number(row, 4)?, modified: row.get(5)? },
+        journal: JournalPosition { bytes: row.get(4)?, modified: row.get(5)? },
         ..parsed(row, 0)?
     })
 }

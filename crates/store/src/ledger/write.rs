@@ -1,7 +1,7 @@
 //! Writes entries. Each entry replaces the stored one completely, in one transaction.
 
 use super::entry::LedgerEntry;
-use super::row::{Number, json};
+use super::row::json;
 use super::{Ledger, LedgerError};
 use crate::Home;
 use longhaul_core::RunId;
@@ -51,18 +51,18 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     )?;
     for ((quarter, model), usage) in &entry.spend {
         insert_spend.execute(params![
-            Number(*quarter),
+            *quarter,
             run,
             model,
-            Number(usage.cost.0),
-            Number(usage.estimated_cost.0),
+            usage.cost.0,
+            usage.estimated_cost.0,
             usage.unpriced,
-            Number(usage.tokens.input),
-            Number(usage.tokens.output),
-            Number(usage.tokens.cache_read),
-            Number(usage.tokens.cache_write),
-            Number(usage.truncated),
-            Number(usage.messages),
+            usage.tokens.input,
+            usage.tokens.output,
+            usage.tokens.cache_read,
+            usage.tokens.cache_write,
+            usage.truncated,
+            usage.messages,
         ])?;
     }
     Ok(())
@@ -84,7 +84,7 @@ fn upsert_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Optio
         run.day,
         stored_dir(home, &run.dir).as_os_str().as_bytes(),
         run.state.as_str(),
-        Number(run.journal.bytes),
+        run.journal.bytes,
         run.journal.modified,
         json(run),
     ];
