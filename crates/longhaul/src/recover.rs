@@ -58,7 +58,7 @@ async fn open_run<'a>(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(RunningSupervisor<'a>, Event), SuperviseError> {
     let mut plan = dir.trusted_plan()?;
-    let (journal, loaded) = take_lock(&dir).await?;
+    let (journal, loaded) = take_lock(&dir.journal_path()).await?;
     dir.clear_scratch();
     let history = loaded.history();
     let run = history.run().clone();
@@ -184,16 +184,18 @@ fn is_without_agent(phase: &Phase) -> bool {
     matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Finished { .. })
 }
 
-/// Opens and locks the run's journal. Waits a moment, because the kernel may still hold the lock of a
-/// supervisor that was just killed.
-async fn take_lock(dir: &RunDir) -> Result<(Journal, LoadedJournal), StoreError> {
+/// Opens and locks a journal. Waits a moment, because the kernel may still hold the lock of a supervisor that was
+/// just killed.
+pub(crate) async fn take_lock<R: Serialize + DeserializeOwned>(
+    journal: &Path,
+) -> Result<(Journal<R>, LoadedJournal<R>), StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
-        match Journal::open_append(&dir.journal_path()) {
+        match Journal::open_append(journal) {
             Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
             opened => return opened,
         }
     }
-    Journal::open_append(&dir.journal_path())
+    Journal::open_append(journal)
 }
 
 /// Returns the runs that have no supervisor and either no outcome or an unpublished one, the newest first. It

@@ -27,12 +27,6 @@ pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseEr
 }
 
 /// Runs the request to its outcome. Cancels arrive through `cancels`. `observer` receives each step.
-///
-/// # Errors
-///
-/// Returns [`RunError::NotStarted`] if the run's directory cannot be created, and [`RunError::Aborted`] if
-/// its journal can no longer be written. In the second case the agent is stopped first. Every other failure
-/// is an outcome.
 pub(crate) async fn supervise(
     home: &Home,
     environment: Environment,

@@ -76,9 +76,9 @@ impl Home {
             failpoint_io::rename(workspace, &hidden.workspace_path())
                 .map_err(StoreError::io("move workspace", workspace))?;
         }
-        let Some(dir) = self.commit(&scratch, &day_path, &candidates)? else {
-            return Err(no_free_id(placement, day_path));
-        };
+        let dir = self.commit(&scratch, &day_path, &candidates)?;
+        let (path, id) = dir.ok_or_else(|| no_free_id(placement.id.as_ref(), &day_path))?;
+        let dir = RunDir::new(path, id);
         journal.set_path(dir.journal_path());
 
         if placement.runs_dir.is_none() {
@@ -103,16 +103,16 @@ impl Home {
                 return Ok(id);
             }
         }
-        Err(no_free_id(&Placement::default(), self.runs_path()))
+        Err(no_free_id(None, &self.runs_path()))
     }
 
     /// Renames the new directory to the first of these ids that is free. Returns `None` if none is.
-    fn commit(
+    pub(crate) fn commit(
         &self,
         scratch: &TempFile,
         day_path: &Path,
         candidates: &[RunId],
-    ) -> Result<Option<RunDir>, StoreError> {
+    ) -> Result<Option<(PathBuf, RunId)>, StoreError> {
         let runs = day_path.parent().unwrap_or(day_path);
         for id in candidates {
             if self.existing_dir(runs, id)?.is_some() {
@@ -120,10 +120,10 @@ impl Home {
             }
             let path = day_path.join(id.as_str());
             match scratch.persist(&path) {
-                Ok(()) => return Ok(Some(RunDir::new(path, id.clone()))),
+                Ok(()) => return Ok(Some((path, id.clone()))),
                 // Another process took the same id after the check.
                 Err(cause) if is_occupied(cause.kind()) => {}
-                Err(cause) => return Err(StoreError::Io { action: "create run directory", path, cause }),
+                Err(cause) => return Err(StoreError::Io { action: "create directory", path, cause }),
             }
         }
         Ok(None)
@@ -183,12 +183,12 @@ pub(crate) fn lock_dir(dir: &Path) -> Option<File> {
     Some(dir)
 }
 
-fn no_free_id(placement: &Placement, day_path: PathBuf) -> StoreError {
-    match &placement.id {
+pub(crate) fn no_free_id(requested: Option<&RunId>, day_path: &Path) -> StoreError {
+    match requested {
         Some(id) => StoreError::RunIdInUse { run: id.clone(), dir: day_path.join(id.as_str()) },
         None => {
             let cause = io::Error::other("every id that was drawn is taken");
-            StoreError::Io { action: "create run directory", path: day_path, cause }
+            StoreError::Io { action: "create directory", path: day_path.to_owned(), cause }
         }
     }
 }

@@ -2,13 +2,12 @@
 //! and journal. This module never starts a process.
 
 use crate::atomic::TempFile;
-use crate::create::{is_occupied, lock_dir, make_durable, open_day, write_plan};
+use crate::create::{lock_dir, make_durable, no_free_id, open_day, write_plan};
 use crate::files::{make_dir, make_dirs};
 use crate::run_id::ids;
 use crate::{Day, Home, Journal, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::{RunId, WorkflowRecord};
 use std::fs::File;
-use std::io;
 use std::path::Path;
 
 /// A workflow that has just been created. Its journal is empty and locked.
@@ -39,26 +38,13 @@ impl Home {
         make_dir(&requests).map_err(StoreError::io("create directory", &requests))?;
         let mut journal = Journal::create(&hidden.journal_path())?;
         write_plan(&hidden.plan_path(), plan)?;
-        for id in ids(roll) {
-            if self.find_exact(&id)?.is_some() {
-                continue;
-            }
-            let path = day_path.join(id.as_str());
-            match scratch.persist(&path) {
-                Ok(()) => {
-                    make_durable(&path, &day_path, first_of_day)?;
-                    let dir = WorkflowDir::new(path, id);
-                    journal.set_path(dir.journal_path());
-                    return Ok(NewWorkflow { dir, journal });
-                }
-                Err(cause) if is_occupied(cause.kind()) => {}
-                Err(cause) => {
-                    return Err(StoreError::Io { action: "create workflow directory", path, cause });
-                }
-            }
-        }
-        let cause = io::Error::other("every id that was drawn is taken");
-        Err(StoreError::Io { action: "create workflow directory", path: day_path, cause })
+        let candidates: Vec<RunId> = ids(roll).collect();
+        let committed = self.commit(&scratch, &day_path, &candidates)?;
+        let (path, id) = committed.ok_or_else(|| no_free_id(None, &day_path))?;
+        make_durable(&path, &day_path, first_of_day)?;
+        let dir = WorkflowDir::new(path, id);
+        journal.set_path(dir.journal_path());
+        Ok(NewWorkflow { dir, journal })
     }
 }
 

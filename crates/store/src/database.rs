@@ -86,9 +86,6 @@ impl DatabaseError {
 impl Database {
     /// Opens an existing database of this `user_version`. Each operation waits up to `wait` for another
     /// writer. `configure` runs first.
-    ///
-    /// # Errors
-    /// Returns any [`DatabaseError`].
     pub fn open(
         path: &Path,
         access: OpenFlags,
@@ -117,9 +114,6 @@ impl Database {
     }
 
     /// Creates a temporary database with this schema. No other process sees it, and it is deleted on drop.
-    ///
-    /// # Errors
-    /// Returns [`DatabaseError`] if it cannot be created.
     pub fn temporary(schema: &str) -> Result<Database, DatabaseError> {
         let path = PathBuf::from("(temporary)");
         // An empty name is a file without a name: a large database goes to disk rather than to memory.
@@ -135,9 +129,6 @@ impl Database {
     }
 
     /// Runs a query and converts its error.
-    ///
-    /// # Errors
-    /// Returns any [`DatabaseError`] except `Newer`.
     pub fn query<T>(
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -146,9 +137,6 @@ impl Database {
     }
 
     /// Runs `change` in one transaction, which locks out other writers from its start.
-    ///
-    /// # Errors
-    /// Returns any [`DatabaseError`] except `Newer`.
     pub fn change<T>(
         &mut self,
         change: impl FnOnce(&Connection) -> rusqlite::Result<T>,
@@ -172,9 +160,6 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
 
 /// Returns the bytes of an empty database with this schema and `user_version`. Write them to a temporary file
 /// and rename it.
-///
-/// # Errors
-/// Returns the error of SQLite if the schema is invalid.
 pub fn empty_database(schema: &str, version: i64) -> rusqlite::Result<Vec<u8>> {
     let mut db = Connection::open_in_memory()?;
     db.execute_batch(schema)?;

@@ -22,10 +22,6 @@ pub struct Home {
 impl Home {
     /// Locates the home: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
     /// `~/.local/state/longhaul`. Creates nothing, so that commands that only read create nothing.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::HomeUnknown`] if no variable is set, and [`StoreError::Io`] if a relative path
-    /// cannot be made absolute because the working directory no longer exists.
     pub fn locate(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
@@ -48,10 +44,6 @@ impl Home {
 
     /// Locates the home as [`Home::locate`] does, and creates it with mode 0700 if it does not exist. An
     /// existing home keeps its mode. Everything in it has mode 0700 or 0600.
-    ///
-    /// # Errors
-    /// Same as [`Home::locate`]. Returns [`StoreError::HomeNotDirectory`] if a part of the path is a file,
-    /// and [`StoreError::Io`] if the directory cannot be created.
     pub fn open(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,

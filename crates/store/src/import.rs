@@ -23,19 +23,12 @@ pub struct ImportedDir {
 }
 
 impl Home {
-    /// Starts to import the run `id` under the local date `day`.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::InvalidRunId`] if `id` is not a run id, [`StoreError::RunExists`] if this home
-    /// has a run or a workflow with that id, and [`StoreError::Io`] if the directory cannot be created.
+    /// Starts to import the run `id` under the local date `day`, if it is a run id that this home does not use.
     pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
         self.begin_import_below(&self.runs_path(), day, id)
     }
 
     /// Starts to import the workflow `id` under the local date `day`.
-    ///
-    /// # Errors
-    /// Returns the errors of [`Home::begin_import`].
     pub fn begin_workflow_import(&self, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
         self.begin_import_below(&self.workflows_path(), day, id)
     }
@@ -78,11 +71,7 @@ impl ImportedDir {
     }
 
     /// Replaces the imported plan of a run with `plan`, renames the directory to its final name and makes it
-    /// durable.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::RunExists`] if the id was taken meanwhile, and [`StoreError::Io`] if a file
-    /// cannot be written. Nothing of the run then remains.
+    /// durable. After an error, such as an id that was taken meanwhile, nothing of the run remains.
     pub fn commit(self, plan: &Plan) -> Result<RunDir, StoreError> {
         let dir = self.run_dir();
         let id = self.id.clone();
@@ -91,9 +80,6 @@ impl ImportedDir {
     }
 
     /// Does the same for a workflow.
-    ///
-    /// # Errors
-    /// Returns the errors of [`ImportedDir::commit`].
     pub fn commit_workflow(self, plan: &WorkflowPlan) -> Result<WorkflowDir, StoreError> {
         let dirs = [self.workflow_dir().requests_path()];
         let id = self.id.clone();

@@ -26,7 +26,7 @@ use std::path::{Path, PathBuf};
 /// dropped or its process dies, so that two supervisors never drive the same run.
 #[derive(Debug)]
 pub struct Journal<R = Record> {
-    file: File,
+    lock: JournalLock,
     path: PathBuf,
     /// Number of the next step, starting at 1.
     next_seq: u64,
@@ -73,11 +73,11 @@ impl<R: Serialize + DeserializeOwned> Journal<R> {
             .map_err(StoreError::io("open journal", path))?;
         let mut journal = Journal::lock_file(file, path)?;
         let mut text = Vec::new();
-        journal.file.read_to_end(&mut text).map_err(StoreError::io("read journal", path))?;
+        journal.lock.0.read_to_end(&mut text).map_err(StoreError::io("read journal", path))?;
         let history = LoadedJournal::parse(path, &text)?;
         journal.whole_bytes = text.len() as u64 - history.torn_bytes;
         if history.torn_bytes > 0 {
-            journal.file.set_len(journal.whole_bytes).map_err(StoreError::io("truncate journal", path))?;
+            journal.lock.0.set_len(journal.whole_bytes).map_err(StoreError::io("truncate journal", path))?;
         }
         journal.next_seq = history.entries.len() as u64 + 1;
         Ok((journal, history))
@@ -111,9 +111,9 @@ impl<R: Serialize + DeserializeOwned> Journal<R> {
         serde_json::to_writer(&mut self.line, &JournalLine { format, seq: self.next_seq, at, records })
             .map_err(|cause| StoreError::io("write journal", &self.path)(cause.into()))?;
         self.line.push(b'\n');
-        if let Err(cause) = failpoint_io::write_all(&self.file, &self.path, &self.line) {
+        if let Err(cause) = failpoint_io::write_all(&self.lock.0, &self.path, &self.line) {
             // Half a line may be in the file; a line after it would make the journal damaged.
-            self.is_broken = self.file.set_len(self.whole_bytes).is_err();
+            self.is_broken = self.lock.0.set_len(self.whole_bytes).is_err();
             return Err(StoreError::io("write journal", &self.path)(cause));
         }
         self.whole_bytes += self.line.len() as u64;
@@ -133,7 +133,7 @@ impl<R: Serialize + DeserializeOwned> Journal<R> {
         if !self.has_unsynced_steps {
             return Ok(false);
         }
-        let result = failpoint_io::sync_data(&self.file, &self.path);
+        let result = failpoint_io::sync_data(&self.lock.0, &self.path);
         self.is_broken = result.is_err();
         result.map_err(StoreError::io("sync journal", &self.path))?;
         self.has_unsynced_steps = false;
@@ -145,10 +145,9 @@ impl<R: Serialize + DeserializeOwned> Journal<R> {
     }
 
     fn lock_file(file: File, path: &Path) -> Result<Journal<R>, StoreError> {
-        lock(&file, path)?;
-        let path = path.to_owned();
+        let (lock, path) = (JournalLock::new(file, path)?, path.to_owned());
         Ok(Journal {
-            file,
+            lock,
             path,
             next_seq: 1,
             whole_bytes: 0,
@@ -186,35 +185,29 @@ impl Journal {
         // Some file systems lock only files that are open for writing.
         let file = open_regular_with(private().read(true).append(true), path)
             .map_err(StoreError::io("open journal", path))?;
-        lock(&file, path)?;
-        Ok(JournalLock(file))
+        JournalLock::new(file, path)
     }
 }
 
-impl<R> Drop for Journal<R> {
-    fn drop(&mut self) {
-        // Closing is not enough: a child that another thread is starting has a copy of the file until it runs
-        // its program. The copy would keep the lock until then.
-        drop(self.file.unlock());
-    }
-}
-
-/// A journal that is locked but not written.
+/// A lock on a journal, until it is dropped.
 #[derive(Debug)]
 pub struct JournalLock(File);
 
-impl Drop for JournalLock {
-    fn drop(&mut self) {
-        // Closing is not enough, as in `Journal`.
-        drop(self.0.unlock());
+impl JournalLock {
+    fn new(file: File, path: &Path) -> Result<JournalLock, StoreError> {
+        match file.try_lock() {
+            Ok(()) => Ok(JournalLock(file)),
+            Err(TryLockError::WouldBlock) => Err(StoreError::JournalLocked(path.to_owned())),
+            Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
+        }
     }
 }
 
-fn lock(file: &File, path: &Path) -> Result<(), StoreError> {
-    match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(TryLockError::WouldBlock) => Err(StoreError::JournalLocked(path.to_owned())),
-        Err(TryLockError::Error(cause)) => Err(StoreError::io("lock journal", path)(cause)),
+impl Drop for JournalLock {
+    fn drop(&mut self) {
+        // Closing is not enough: a child that another thread is starting has a copy of the file until it runs
+        // its program. The copy would keep the lock until then.
+        drop(self.0.unlock());
     }
 }
 

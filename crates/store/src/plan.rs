@@ -103,9 +103,6 @@ pub struct Binary {
 
 impl Binary {
     /// Inspects a program's file without reading it.
-    ///
-    /// # Errors
-    /// Returns the error of the system if the file cannot be inspected.
     pub fn new(program: &Path) -> io::Result<Binary> {
         let path = fs::canonicalize(program)?;
         let metadata = fs::metadata(&path)?;

@@ -5,10 +5,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Opens a regular file for reading.
-///
-/// # Errors
-/// Returns the error of the system. A pipe, a socket or a device is an error at once.
+/// Opens a regular file for reading. A pipe, a socket or a device is an error at once.
 pub fn open_regular(path: &Path) -> io::Result<File> {
     open_regular_with(File::options().read(true), path)
 }

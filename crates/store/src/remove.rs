@@ -19,10 +19,6 @@ const BLOCK_BYTES: u64 = 512;
 impl Home {
     /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. It never
     /// removes a run that has a supervisor.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::JournalLocked`] if another process holds the run, and [`StoreError::Io`] if its
-    /// directory cannot be removed.
     pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
         let _lock = Journal::lock(&run.journal_path())?;
         let bytes = run.disk_bytes();
@@ -37,10 +33,6 @@ impl Home {
 
     /// Removes a workflow with its runs, and returns the bytes of disk space it frees. It never removes a workflow or
     /// a run that has a supervisor; a run that another process has just resumed stays.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::JournalLocked`] if another process holds the workflow, and [`StoreError::Io`] if a
-    /// directory cannot be removed.
     pub fn remove_workflow(&self, workflow: &WorkflowDir, runs: &[RunDir]) -> Result<u64, StoreError> {
         let _lock = Journal::lock(&workflow.journal_path())?;
         let mut bytes = disk_bytes(workflow.path());
@@ -71,7 +63,7 @@ impl Home {
         let days = days.into_iter().flatten().flatten().chain(workflow_days);
         let in_days = days.flat_map(|day| list(&day.path()));
         // Dropping a lock removes its file.
-        let mut bytes = unused_locks(self).map(|lock| disk_bytes(lock.path())).sum();
+        let mut bytes = unused_locks(self).map(|lock| disk_bytes(&lock.path)).sum();
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
             let name = name.to_string_lossy();

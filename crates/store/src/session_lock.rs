@@ -20,7 +20,7 @@ const NAME_BYTES_MAX: usize = 200;
 #[derive(Debug)]
 pub struct SessionLock {
     file: File,
-    path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl SessionLock {
@@ -61,11 +61,6 @@ impl SessionLock {
                 return Ok(lock);
             }
         }
-    }
-
-    /// Returns the path of the lock file.
-    pub fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Replaces the last holder's id. The file is truncated after the write, so that it is never empty.

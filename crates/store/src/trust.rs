@@ -5,8 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-/// # Errors
-/// Returns [`StoreError::Untrusted`] with the first path that belongs to another user or can be written by others.
+/// Returns an error with the first path that belongs to another user or can be written by others.
 pub(crate) fn check_trusted(paths: impl IntoIterator<Item = PathBuf>) -> Result<(), StoreError> {
     for path in paths {
         let metadata = fs::metadata(&path).map_err(StoreError::io("read", &path))?;

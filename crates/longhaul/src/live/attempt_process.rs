@@ -60,12 +60,7 @@ pub(crate) struct LaunchFailure {
 
 impl AttemptProcess {
     /// Creates the files of an attempt and starts its process. `watch` reports its output.
-    /// `session` is stored for later comparison.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a file that the run needs cannot be created. The inner error means that the system
-    /// did not start the agent.
+    /// `session` is stored for later comparison. The inner error means that the system did not start the agent.
     pub(crate) fn start(
         config: &WorldConfig<'_>,
         plan: &AttemptPlan,

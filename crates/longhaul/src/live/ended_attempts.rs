@@ -17,19 +17,13 @@ use std::mem;
 
 #[derive(Default)]
 pub(crate) struct EndedAttempts {
-    streams: Vec<EndedStream>,
+    /// Streams that were read to their end, each with the decoder that read it and decides which lines can be dropped.
+    streams: Vec<(AttemptDir, Box<dyn Decoder>)>,
     pub(crate) prior: PriorAttempts,
     /// State of the last attempt's stream, for the report.
     pub(crate) snapshot: AttemptSnapshot,
     pub(crate) spawn_error: Option<String>,
     stderr_tail: String,
-}
-
-/// A stream that was read to its end, with the decoder that read it. The decoder decides which lines can be
-/// dropped.
-struct EndedStream {
-    dir: AttemptDir,
-    decoder: Box<dyn Decoder>,
 }
 
 impl EndedAttempts {
@@ -53,14 +47,14 @@ impl EndedAttempts {
             self.prior.stopped.clear();
         }
         self.prior.stopped.extend(record_stopped_tasks(&dir, &self.snapshot.background));
-        self.streams.push(EndedStream { dir, decoder });
+        self.streams.push((dir, decoder));
         evidence
     }
 
     /// Adds a summary or a review, and returns its evidence.
     pub(crate) fn add_one_shot(&mut self, ended: EndedOneShot) -> Evidence {
         let EndedOneShot { dir, decoder, evidence } = ended;
-        self.streams.push(EndedStream { dir, decoder });
+        self.streams.push((dir, decoder));
         evidence
     }
 
@@ -102,8 +96,7 @@ impl EndedAttempts {
 
     /// Compacts the stream files. A file that cannot be compacted stays as it is.
     pub(crate) fn compact_streams(&self) {
-        for EndedStream { dir, decoder } in self.streams.iter().filter(|ended| ended.decoder.is_compactable())
-        {
+        for (dir, decoder) in self.streams.iter().filter(|(_, decoder)| decoder.is_compactable()) {
             let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
         }
     }

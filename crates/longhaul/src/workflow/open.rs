@@ -11,14 +11,13 @@ use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
 use crate::live::{RunMarker, random_seed};
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, orphans, supervision_of};
+use crate::recover::{orphans, supervision_of, take_lock};
 use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{
     Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource,
 };
 use longhaul_workflow::WorkflowFile;
-use std::path::Path;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -155,23 +154,11 @@ type Opened = (WorkflowPlan, Journal<WorkflowRecord>, LoadedJournal<WorkflowReco
 async fn take_over(home: &Home, dir: &WorkflowDir) -> Result<Opened, WorkflowError> {
     let plan = dir.trusted_plan()?;
     let _lock = home.lock_project(plan.project_dir.as_path(), Some(dir.id()))?;
-    let mut polls = 0;
-    let (journal, loaded) = loop {
-        match Journal::open_append(&dir.journal_path()) {
-            Err(StoreError::JournalLocked { .. }) if polls < EXIT_POLLS_MAX => {
-                polls += 1;
-                tokio::time::sleep(EXIT_POLL_INTERVAL).await;
-            }
-            opened => break opened?,
-        }
-    };
+    let (journal, loaded) = take_lock(&dir.journal_path()).await?;
     dir.clear_scratch();
-    check_project(plan.project_dir.as_path())?;
+    let project_dir = plan.project_dir.as_path();
+    std::fs::read_dir(project_dir).map_err(StoreError::io("open project", project_dir))?;
     Ok((plan, journal, loaded))
-}
-
-fn check_project(path: &Path) -> Result<(), WorkflowError> {
-    Ok(std::fs::read_dir(path).map(drop).map_err(StoreError::io("open project", path))?)
 }
 
 /// Returns the workflows that have no supervisor and either no outcome or an unpublished one, newest first. It

@@ -269,7 +269,7 @@ fn only_one_supervisor_holds_a_journal() {
     assert!(matches!(error, StoreError::JournalLocked { .. }));
     <Journal>::load(&path).expect("reading needs no lock");
     // A child keeps the lock neither while it is being started, when it has a copy of the file, nor later.
-    let _copy = journal.file.try_clone().expect("copy");
+    let _copy = journal.lock.0.try_clone().expect("copy");
     let mut child = Command::new("sleep").arg("60").spawn().expect("child");
     drop(journal);
     let reopened = <Journal>::open_append(&path);
@@ -301,10 +301,10 @@ fn failed_write_keeps_earlier_steps() {
     write(&path, &steps()[..1]);
     // A read-only file simulates a disk that accepts no writes.
     let mut journal = Journal::open_append(&path).expect("journal").0;
-    let writable = std::mem::replace(&mut journal.file, File::open(&path).expect("read-only"));
+    let writable = std::mem::replace(&mut journal.lock.0, File::open(&path).expect("read-only"));
     journal.append(Moment(2), &steps()[1]).expect_err("not writable");
     // The file cannot be truncated either, so the journal stays broken even if writes succeed later.
-    journal.file = writable;
+    journal.lock.0 = writable;
     let error = journal.append(Moment(2), &steps()[1]).expect_err("broken");
     assert!(matches!(error, StoreError::JournalWriteFailed { .. }));
     assert!(matches!(journal.sync(), Err(StoreError::JournalWriteFailed { .. })));

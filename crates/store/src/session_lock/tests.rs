@@ -20,8 +20,8 @@ fn error_names_the_holder() {
     SessionLock::acquire(&home, "codex", &SessionId::from("s"), &RunId::from("k")).expect("another agent");
     drop(lock);
     let lock = acquire(&home, "s", "bcdfgh").expect("free again");
-    assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
-    let path = lock.path().to_owned();
+    assert_eq!(fs::read_to_string(&lock.path).expect("text"), "bcdfgh\n");
+    let path = lock.path.clone();
     drop(lock);
     assert!(!path.exists());
 }
@@ -29,11 +29,11 @@ fn error_names_the_holder() {
 #[test]
 fn dead_holder_blocks_no_run() {
     let (_dir, home) = home();
-    let path = acquire(&home, "s", "dead").expect("free").path().to_owned();
+    let path = acquire(&home, "s", "dead").expect("free").path.clone();
     // A killed process leaves its id in the file.
     fs::write(&path, "a longer name than that of the next run\n").expect("written");
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
-    assert_eq!(fs::read_to_string(lock.path()).expect("text"), "bcdfgh\n");
+    assert_eq!(fs::read_to_string(&lock.path).expect("text"), "bcdfgh\n");
 }
 
 #[test]
@@ -42,17 +42,17 @@ fn only_locks_of_finished_runs_without_supervisor_are_unused() {
     let day = "2026-01-01".parse().expect("a date");
     let unfinished = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run");
     let kept = acquire(&home, "unfinished", unfinished.dir.id().as_str()).expect("free");
-    fs::copy(kept.path(), kept.path().with_file_name("orphaned.lock")).expect("copied");
-    let dir = kept.path().parent().expect("a directory");
+    fs::copy(&kept.path, kept.path.with_file_name("orphaned.lock")).expect("copied");
+    let dir = kept.path.parent().expect("a directory");
     for (name, holder) in [("finished", "gone\n"), ("unnamed", "")] {
         fs::write(dir.join(name).with_extension("lock"), holder).expect("written");
     }
     let held = acquire(&home, "held", "gone").expect("free");
-    let mut unused: Vec<_> = unused_locks(&home).map(|lock| lock.path().to_owned()).collect();
+    let mut unused: Vec<_> = unused_locks(&home).map(|lock| lock.path.clone()).collect();
     unused.sort_unstable();
     assert_eq!(unused, [dir.join("finished.lock"), dir.join("unnamed.lock")]);
     assert!(unused.iter().all(|path| !path.exists()), "they are removed");
-    assert!(dir.join("orphaned.lock").exists() && held.path().exists());
+    assert!(dir.join("orphaned.lock").exists() && held.path.exists());
 }
 
 #[test]
