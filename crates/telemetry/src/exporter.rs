@@ -6,7 +6,7 @@ use crate::metrics::Metrics;
 use crate::settings::{Protocol, Settings};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
-use opentelemetry::trace::{SpanId, TraceId, TracerProvider as _};
+use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{
     ExporterBuildError, MetricExporter, Protocol as HttpProtocol, SpanExporter, WithExportConfig,
     WithHttpConfig,
@@ -54,12 +54,13 @@ pub struct Telemetry {
     runtime: Runtime,
 }
 
-/// Records spans and metrics of runs. Each run has a copy.
-#[derive(Clone)]
+/// Records spans and metrics of runs. Each run has a copy. The default drops everything.
+#[derive(Clone, Default)]
 pub struct Exporter {
-    tracer: Option<SdkTracer>,
-    metrics: Option<Metrics>,
-    ids: Ids,
+    pub(crate) tracer: Option<SdkTracer>,
+    pub(crate) metrics: Option<Metrics>,
+    /// Ids of the next span.
+    pub(crate) ids: Ids,
 }
 
 /// Data that did not reach the collector.
@@ -156,31 +157,6 @@ impl DroppedData {
         }?;
         let reason = self.reason.clone().or(shutdown_error).unwrap_or_default();
         Some(format!("{data} could not be sent to the collector: {reason}; the run's files are complete"))
-    }
-}
-
-impl Exporter {
-    /// Returns an exporter that only sends spans.
-    #[cfg(test)]
-    pub(crate) fn for_traces(tracer: SdkTracer, ids: Ids) -> Exporter {
-        Exporter { tracer: Some(tracer), metrics: None, ids }
-    }
-
-    /// Returns an exporter that drops everything.
-    pub(crate) fn disabled() -> Exporter {
-        Exporter { tracer: None, metrics: None, ids: Ids::default() }
-    }
-
-    pub(crate) fn tracer(&self) -> Option<&SdkTracer> {
-        self.tracer.as_ref()
-    }
-
-    pub(crate) fn metrics(&self) -> Option<&Metrics> {
-        self.metrics.as_ref()
-    }
-
-    pub(crate) fn set_next_ids(&self, ids: (TraceId, SpanId)) {
-        self.ids.set(ids);
     }
 }
 

@@ -59,7 +59,7 @@ impl SpanRecorder {
 
     /// Applies records of an earlier supervisor without sending spans.
     pub(crate) fn replay(&mut self, at: Moment, records: &[Record]) {
-        let exporter = std::mem::replace(&mut self.exporter, Exporter::disabled());
+        let exporter = std::mem::take(&mut self.exporter);
         self.record(at, records);
         self.exporter = exporter;
     }
@@ -214,12 +214,12 @@ impl SpanRecorder {
     /// Sends a child span of the run, or of `parent`.
     fn send(&mut self, parent: Option<(TraceId, SpanId)>, span_data: SpanData) {
         let Some(run) = self.run().map(|run| run.span_context().clone()) else { return };
-        let Some(tracer) = self.exporter.tracer() else { return };
+        let Some(tracer) = &self.exporter.tracer else { return };
         let SpanData { key, mut builder, ended_at, error } = span_data;
         let attributes = builder.attributes.get_or_insert_default();
         attributes.extend([KeyValue::new(attributes::RUN, self.info.run.clone()), self.info.provider()]);
         attributes.extend(attribute(attributes::ERROR, error.clone()));
-        self.exporter.set_next_ids(self.trace.span(&key));
+        self.exporter.ids.set(self.trace.span(&key));
         let (trace, parent) = parent.unwrap_or((run.trace_id(), run.span_id()));
         let context = context_of(trace, parent, run.is_sampled(), false);
         let mut span = tracer.build_with_context(builder, &context);
@@ -230,14 +230,14 @@ impl SpanRecorder {
     }
 
     fn measure(&self, record: impl FnOnce(&Metrics, &[KeyValue])) {
-        if let Some(metrics) = self.exporter.metrics() {
+        if let Some(metrics) = &self.exporter.metrics {
             record(metrics, &self.info.common());
         }
     }
 
     /// Returns the span of the run, or `None` if traces are disabled or records are being replayed.
     fn run(&mut self) -> Option<&mut Span> {
-        let tracer = self.exporter.tracer()?;
+        let tracer = self.exporter.tracer.as_ref()?;
         Some(self.run.get_or_insert_with(|| {
             let is_reopened = |event: &&HistoryEvent| matches!(event.kind, HistoryEventKind::Reopened { .. });
             let reopened_at = self.history.events().iter().rfind(is_reopened).map(|event| event.at);
@@ -258,7 +258,7 @@ impl SpanRecorder {
                 .with_kind(SpanKind::Internal)
                 .with_start_time(system_time(started_at))
                 .with_attributes(attributes);
-            self.exporter.set_next_ids(self.trace.span(&key));
+            self.exporter.ids.set(self.trace.span(&key));
             tracer.build_with_context(builder, &self.trace.parent_context())
         }))
     }

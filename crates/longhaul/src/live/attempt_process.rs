@@ -22,10 +22,10 @@ use std::{future, io};
 
 pub(crate) struct AttemptProcess {
     agent: AgentProcess,
-    process: ProcessId,
+    pub(crate) process: ProcessId,
     tail: Tail,
-    decoder: Box<dyn Decoder>,
-    dir: AttemptDir,
+    pub(crate) decoder: Box<dyn Decoder>,
+    pub(crate) dir: AttemptDir,
     memory: OomWatch,
     /// Whether the agent was frozen at the last poll.
     frozen: bool,
@@ -143,18 +143,6 @@ impl AttemptProcess {
             is_stopping: false,
             exit: None,
         }
-    }
-
-    pub(crate) fn id(&self) -> ProcessId {
-        self.process
-    }
-
-    pub(crate) fn dir(&self) -> &AttemptDir {
-        &self.dir
-    }
-
-    pub(crate) fn decoder(&self) -> &dyn Decoder {
-        self.decoder.as_ref()
     }
 
     pub(crate) fn exit(&self) -> Option<Exit> {

@@ -44,7 +44,7 @@ impl<'a> Publisher<'a> {
         published.status.background = background_of(view.attempt);
         let dir = &self.config.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
-        let attempt = view.attempt.map(|attempt| (attempt.dir(), attempt.decoder()));
+        let attempt = view.attempt.map(|attempt| (&attempt.dir, attempt.decoder.as_ref()));
         if let Some((attempt, decoder)) = attempt {
             let _ = attempt.write(&usage_entries(decoder));
         }
@@ -115,12 +115,12 @@ impl Subscriber for Publisher<'_> {
 }
 
 fn usage_of(attempt: Option<&AttemptProcess>, state: &State) -> Usage {
-    let live = attempt.map(|attempt| attempt.decoder().snapshot().usage);
+    let live = attempt.map(|attempt| attempt.decoder.snapshot().usage);
     state.usage.plus(live.unwrap_or_default())
 }
 
 fn background_of(attempt: Option<&AttemptProcess>) -> Vec<String> {
-    let running = attempt.map(|attempt| attempt.decoder().snapshot().background.as_slice());
+    let running = attempt.map(|attempt| attempt.decoder.snapshot().background.as_slice());
     running.unwrap_or_default().iter().map(|task| task.command.clone()).collect()
 }
 

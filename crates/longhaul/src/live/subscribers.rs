@@ -82,7 +82,7 @@ struct ObserverSubscriber<'a>(&'a mut dyn Observer);
 
 impl Subscriber for ObserverSubscriber<'_> {
     fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
-        let snapshot = view.attempt.map(|attempt| attempt.decoder().snapshot());
+        let snapshot = view.attempt.map(|attempt| attempt.decoder.snapshot());
         self.0.on_step(StepView { run, policy, at: view.at, snapshot }, step);
     }
 

@@ -233,7 +233,7 @@ impl LiveWorld<'_> {
             Ok(attempt) => {
                 let at = self.clock.at();
                 self.subscribers.each(|each| each.on_attempt_started(plan, &invocation.prompt, at));
-                self.events.push_back(Event::Spawned(attempt.id()));
+                self.events.push_back(Event::Spawned(attempt.process));
                 self.attempt = Some(attempt);
             }
             Err(failure) => {
