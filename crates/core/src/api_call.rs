@@ -7,7 +7,7 @@ use crate::classify::classify_status;
 use crate::{Backoff, Fault, Moment, Now, Policy, Span};
 
 // No model answers in less time. A shorter request would be paid for and then abandoned.
-const ANSWER_MIN: Span = Span::from_secs(1);
+pub(crate) const ANSWER_MIN: Span = Span::from_secs(1);
 
 /// Limits and waits of an API call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,19 +144,6 @@ impl ApiCall {
         if !error.is_transient() {
             return give_up(GiveUpReason::NotRetryable, server_not_before);
         }
-        self.retry_after(policy, now, failures_before, retry_after)
-    }
-
-    /// Decides what follows a failure that is worth a retry. `failures_before` counts the failures before it.
-    fn retry_after(
-        &self,
-        policy: &ApiCallPolicy,
-        now: Now,
-        failures_before: u32,
-        retry_after: Option<Span>,
-    ) -> CallDecision {
-        let server_not_before = retry_after.map(|span| now.at + span);
-        let give_up = |reason, not_before| CallDecision::GiveUp { reason, not_before };
         if failures_before >= policy.retries_max {
             return give_up(GiveUpReason::RetriesExhausted, server_not_before);
         }
@@ -166,21 +153,6 @@ impl ApiCall {
             return give_up(GiveUpReason::OutOfTime, server_not_before.map(|_| at));
         }
         CallDecision::Retry { at }
-    }
-}
-
-/// Returns the time of the next request of a call that started at `started_at` and failed in a way that is
-/// worth a retry, after `failures_before` such failures. `None` to give up.
-pub(crate) fn retry_at(
-    policy: &ApiCallPolicy,
-    now: Now,
-    started_at: Moment,
-    failures_before: u32,
-) -> Option<Moment> {
-    let call = ApiCall { started_at, failures: failures_before };
-    match call.retry_after(policy, now, failures_before, None) {
-        CallDecision::Retry { at } => Some(at),
-        CallDecision::GiveUp { .. } => None,
     }
 }
 

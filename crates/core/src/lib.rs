@@ -79,7 +79,7 @@ pub use presets::Preset;
 pub use printed::{Dollars, Rfc3339, Seconds};
 pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
-pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason, StrategySet};
+pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason};
 pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{
     AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run,

@@ -5,10 +5,11 @@
 
 use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan, word_enum};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 word_enum! {
     /// How the history of a conversation reaches an attempt.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum ResumeStrategy {
         /// The session, unchanged.
@@ -74,22 +75,6 @@ pub enum Continuity {
     Unrelated,
 }
 
-/// A set of resume strategies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StrategySet(u8);
-
-impl StrategySet {
-    /// Returns this set with `strategy` added.
-    pub fn with(self, strategy: ResumeStrategy) -> StrategySet {
-        StrategySet(self.0 | 1 << strategy as u8)
-    }
-
-    /// Returns whether the set contains `strategy`.
-    pub fn contains(self, strategy: ResumeStrategy) -> bool {
-        self.0 & 1 << strategy as u8 != 0
-    }
-}
-
 /// Returns the session whose history the attempt starts with, or `None` if it starts without one.
 pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
     match plan {
@@ -103,7 +88,7 @@ pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
 pub(crate) fn strategy_for(
     plan: &SessionPlan,
     state: SessionFileState,
-    tried: StrategySet,
+    tried: &BTreeSet<ResumeStrategy>,
 ) -> Option<ResumeStrategy> {
     let is_fork = matches!(plan, SessionPlan::Fork { .. });
     match state {
@@ -112,11 +97,11 @@ pub(crate) fn strategy_for(
         SessionFileState::Ready => Some(ResumeStrategy::AsIs),
         // The agent skips parts that are not rows, and its prompt names the missing messages. So a file that
         // is damaged again after a repair does no harm.
-        SessionFileState::Damaged | SessionFileState::Stale if tried.contains(ResumeStrategy::Repair) => {
+        SessionFileState::Damaged | SessionFileState::Stale if tried.contains(&ResumeStrategy::Repair) => {
             Some(ResumeStrategy::AsIs)
         }
         SessionFileState::Damaged | SessionFileState::Stale => Some(ResumeStrategy::Repair),
-        SessionFileState::Elsewhere if tried.contains(ResumeStrategy::Relocate) => None,
+        SessionFileState::Elsewhere if tried.contains(&ResumeStrategy::Relocate) => None,
         SessionFileState::Elsewhere => Some(ResumeStrategy::Relocate),
     }
 }
@@ -125,13 +110,13 @@ pub(crate) fn strategy_for(
 /// did not help is not sent again without progress.
 pub(crate) fn strategy_for_new_session(
     plan: &AttemptPlan,
-    tried: StrategySet,
+    tried: &BTreeSet<ResumeStrategy>,
     has_history: bool,
 ) -> (ResumeStrategy, StrategyReason) {
     let PromptKind::TaskAfterLoss(fault) = plan.prompt else {
         return (ResumeStrategy::Fresh, StrategyReason::NeverOpened);
     };
-    let is_handoff = has_history && !tried.contains(ResumeStrategy::Handoff);
+    let is_handoff = has_history && !tried.contains(&ResumeStrategy::Handoff);
     let strategy = if is_handoff { ResumeStrategy::Handoff } else { ResumeStrategy::Fresh };
     (strategy, StrategyReason::Fault(fault))
 }

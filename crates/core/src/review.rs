@@ -1,13 +1,11 @@
 //! Reviews: a model that reads the work as the last part of a check. The core reads only its structured verdict.
 
-use crate::{ApiCallPolicy, Evidence, Fault, OutageBound, Policy, Remedy, Span, StopCause, classify, remedy};
+use crate::{Evidence, Fault, OutageBound, Policy, Remedy, Span, StopCause, classify, remedy};
 use serde::{Deserialize, Serialize};
 
 // A reviewer that crashed or gave no answer three times fails for a reason that a further request does not
 // change.
 const RETRIES_MAX: u32 = 2;
-
-const UNLIMITED: Span = Span(u64::MAX);
 
 /// How a model reviews the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,8 +78,8 @@ pub(crate) fn review_result(evidence: &Evidence) -> ReviewResult {
 /// The reaction to a reviewer without a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReviewRetry {
-    /// Start it again, within this policy.
-    Within(ApiCallPolicy),
+    /// Start it again, at most this often and within this time since the first reviewer of the check.
+    Within { retries_max: u32, time: Span },
     /// Wait for the reset of the usage window.
     AfterReset,
     /// Give up: a further request would fail in the same way.
@@ -97,18 +95,13 @@ impl Policy {
     /// Returns how a review is retried after this fault. An outage of the API has the bound of the run's
     /// outages.
     pub(crate) fn review_retry(&self, fault: Fault) -> ReviewRetry {
-        let unlimited = ApiCallPolicy {
-            retries_max: u32::MAX,
-            backoff: self.backoff,
-            request_timeout: UNLIMITED,
-            time_budget: UNLIMITED,
-        };
+        let unlimited = Span(u64::MAX);
         match (remedy(fault), self.outage_bound) {
             (Remedy::WaitOut, OutageBound::Time(limit)) => {
-                ReviewRetry::Within(ApiCallPolicy { time_budget: limit.unwrap_or(UNLIMITED), ..unlimited })
+                ReviewRetry::Within { retries_max: u32::MAX, time: limit.unwrap_or(unlimited) }
             }
             (Remedy::WaitOut, OutageBound::Retries) => {
-                ReviewRetry::Within(ApiCallPolicy { retries_max: self.retries_max, ..unlimited })
+                ReviewRetry::Within { retries_max: self.retries_max, time: unlimited }
             }
             (Remedy::Park, _) => ReviewRetry::AfterReset,
             (
@@ -118,7 +111,7 @@ impl Policy {
                 | Remedy::RetryOnce
                 | Remedy::Nudge(_),
                 _,
-            ) => ReviewRetry::Within(ApiCallPolicy { retries_max: self.review_retries_max(), ..unlimited }),
+            ) => ReviewRetry::Within { retries_max: self.review_retries_max(), time: unlimited },
             (
                 Remedy::ResumeWithinLimit
                 | Remedy::ResumeExisting

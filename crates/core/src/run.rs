@@ -21,7 +21,7 @@ mod transitions;
 pub use deadline::{Deadline, DeadlineKind};
 pub use observations::Observations;
 pub use recovery::RecoveryFinding;
-pub use state::{AfterWait, FaultSet, LimitState, Phase, PhaseKind, State, WrapUpStage};
+pub use state::{AfterWait, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
 use crate::{Action, CheckStage, Outcome, Record, Step};
 

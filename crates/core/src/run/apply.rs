@@ -1,12 +1,12 @@
 //! Applies records to a run; nothing else changes it. Every record applies to every state, so journals of
 //! older versions load forever.
 
-use super::{AfterWait, FaultSet, LimitState, Observations, Phase, Run, State, WrapUpStage};
+use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::resume_strategy::source_session;
 use crate::{
     AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Fault, KeepGoingPrompt, LimitThreshold,
-    Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, StrategySet,
-    SummaryResult, Usage, remedy,
+    Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, SummaryResult, Usage,
+    remedy,
 };
 
 impl Run {
@@ -50,7 +50,7 @@ impl State {
                 self.result = None;
             }
             Record::ResumeStrategyChosen { strategy, .. } => {
-                self.strategies_tried = self.strategies_tried.with(*strategy);
+                self.strategies_tried.insert(*strategy);
                 if let Some(plan) = &mut self.plan {
                     plan.strategy = Some(*strategy);
                 }
@@ -264,7 +264,7 @@ impl State {
         self.reset_progress_counts();
         self.answer_nudges = 0;
         self.smaller_steps_nudges = 0;
-        self.faults_retried_once = FaultSet::default();
+        self.faults_retried_once.clear();
     }
 
     fn reset_progress_counts(&mut self) {
@@ -273,8 +273,8 @@ impl State {
         self.outage_waits = 0;
         self.malformed_responses = 0;
         self.parks = 0;
-        self.faults_with_new_session = FaultSet::default();
-        self.strategies_tried = StrategySet::default();
+        self.faults_with_new_session.clear();
+        self.strategies_tried.clear();
     }
 
     fn end_wait(&mut self, at: Moment) {
@@ -312,10 +312,10 @@ impl State {
             Remedy::KeepGoing => {}
             Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::TryFork | Remedy::ResumeExisting => {
                 self.failures_since_progress += 1;
-                self.faults_retried_once = self.faults_retried_once.with(fault);
+                self.faults_retried_once.insert(fault);
             }
             Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
-                self.faults_with_new_session = self.faults_with_new_session.with(fault)
+                self.faults_with_new_session.insert(fault);
             }
             Remedy::Nudge(Nudge::Answer) => self.answer_nudges += 1,
             Remedy::Nudge(Nudge::SmallerSteps) => self.smaller_steps_nudges += 1,

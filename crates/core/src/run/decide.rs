@@ -206,7 +206,7 @@ impl FailedAttempt<'_> {
     }
 
     fn retry_once(&self, remedy: Remedy) -> AfterAttempt {
-        if self.state.faults_retried_once.contains(self.fault)
+        if self.state.faults_retried_once.contains(&self.fault)
             || self.retries_used() >= self.policy.retries_max
         {
             return self.end();
@@ -253,12 +253,11 @@ impl FailedAttempt<'_> {
 
     /// Returns the run's usage until `at`, including this attempt.
     fn limit_usage(&self, at: Moment) -> LimitUsage {
-        let usage = self.state.usage.plus(self.evidence.usage);
-        LimitUsage::new(&usage, self.state.active(at), self.state.clocks.wall(at), TurnSize::default())
+        self.state.limit_usage(at, self.evidence.usage, TurnSize::default())
     }
 
     fn resume_existing(&self) -> AfterAttempt {
-        if self.state.faults_retried_once.contains(self.fault) {
+        if self.state.faults_retried_once.contains(&self.fault) {
             return self.end();
         }
         let Some(plan) = &self.state.plan else { return self.end() };
@@ -277,7 +276,7 @@ impl FailedAttempt<'_> {
             SessionLoss::FallBack if !self.session_is_unused() => {
                 self.fresh_session(Remedy::ReplaceLostSession)
             }
-            SessionLoss::FallBack if self.state.faults_with_new_session.contains(self.fault) => self.end(),
+            SessionLoss::FallBack if self.state.faults_with_new_session.contains(&self.fault) => self.end(),
             SessionLoss::FallBack => self.send_task(),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh if is_first => self.send_task(),
             SessionLoss::FreshWithWarning | SessionLoss::Fresh => {
@@ -301,10 +300,10 @@ impl FailedAttempt<'_> {
     /// Starts a new session for the same task, once for each fault until the run makes progress. After a
     /// handoff prompt, it starts one more session with only the task.
     fn fresh_session(&self, remedy: Remedy) -> AfterAttempt {
-        let strategies = self.state.strategies_tried;
+        let strategies = &self.state.strategies_tried;
         let can_drop_handoff =
-            strategies.contains(ResumeStrategy::Handoff) && !strategies.contains(ResumeStrategy::Fresh);
-        if self.state.faults_with_new_session.contains(self.fault) && !can_drop_handoff {
+            strategies.contains(&ResumeStrategy::Handoff) && !strategies.contains(&ResumeStrategy::Fresh);
+        if self.state.faults_with_new_session.contains(&self.fault) && !can_drop_handoff {
             return self.end();
         }
         self.attempt(
@@ -315,7 +314,7 @@ impl FailedAttempt<'_> {
     }
 
     fn try_fork(&self) -> AfterAttempt {
-        if self.state.faults_retried_once.contains(self.fault) {
+        if self.state.faults_retried_once.contains(&self.fault) {
             return self.end();
         }
         let fork = match &self.state.session {

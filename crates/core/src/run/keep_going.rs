@@ -76,9 +76,7 @@ impl Run {
             });
         }
         // The agent may have run without a supervisor, so its usage comes from the evidence.
-        let usage = self.state.usage.plus(evidence.usage);
-        let (time, wall) = (self.state.active(now.at), self.state.clocks.wall(now.at));
-        let used = LimitUsage::new(&usage, time, wall, self.observations.largest_recent_turn());
+        let used = self.state.limit_usage(now.at, evidence.usage, self.observations.largest_recent_turn());
         match (self.after_stop(policy, keep_going, now.at, &used), self.state.cancelled_by) {
             (AfterStop::Finished, _) => None,
             (AfterStop::Idle | AfterStop::Prompt(_), Some(source)) => {

@@ -13,13 +13,8 @@ use crate::{
 impl Run {
     /// Returns the run's usage until `at`, including that of the running attempt.
     pub fn limit_usage(&self, at: Moment) -> LimitUsage {
-        let usage = self.state.usage.plus(self.observations.usage);
-        let used = LimitUsage::new(
-            &usage,
-            self.state.active(at),
-            self.state.clocks.wall(at),
-            self.observations.largest_recent_turn(),
-        );
+        let largest_turn = self.observations.largest_recent_turn();
+        let used = self.state.limit_usage(at, self.observations.usage, largest_turn);
         // A turn counts once its tools have ended.
         LimitUsage {
             turns: used.turns

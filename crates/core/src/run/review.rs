@@ -5,13 +5,13 @@
 
 use super::checks::{CHECK_FAILED, has_commands};
 use super::{Phase, Run};
-use crate::api_call::retry_at;
+use crate::api_call::ANSWER_MIN;
 use crate::backoff::after_reset;
 use crate::limits::TurnSize;
 use crate::review::{ReviewRetry, review_result};
 use crate::{
-    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, LimitUsage, Moment, Now,
-    Outcome, OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
+    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, Moment, Now, Outcome,
+    OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
 
 // After a usage limit without a known reset, the first wait is this step of the schedule.
@@ -79,10 +79,12 @@ impl Run {
         let started_at = state.review_started_at.unwrap_or(now.at);
         let later = |step| now.at + policy.backoff.delay(step, None, now.roll);
         let at = match policy.review_retry(fault) {
-            ReviewRetry::Within(call) if final_outcome(fault) == OutcomeKind::RetryLater => {
-                retry_at(&call, now, started_at, state.review_outages)
+            ReviewRetry::Within { retries_max, time } => {
+                let is_outage = final_outcome(fault) == OutcomeKind::RetryLater;
+                let before = if is_outage { state.review_outages } else { state.review_failures };
+                let at = later(before);
+                (before < retries_max && at + ANSWER_MIN <= started_at + time).then_some(at)
             }
-            ReviewRetry::Within(call) => retry_at(&call, now, started_at, state.review_failures),
             ReviewRetry::AfterReset => {
                 let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
                 Some(match reset.filter(|reset| *reset > now.at) {
@@ -104,9 +106,7 @@ impl Run {
 
     /// Returns the limit that is exhausted at `at` with the usage of this reviewer, if any.
     fn exhausted_limit(&self, policy: &Policy, at: Moment, evidence: &Evidence) -> Option<Limit> {
-        let usage = self.state.usage.plus(evidence.usage);
-        let (active, wall) = (self.state.active(at), self.state.clocks.wall(at));
-        let used = LimitUsage::new(&usage, active, wall, TurnSize::default());
+        let used = self.state.limit_usage(at, evidence.usage, TurnSize::default());
         match policy.limits.reached(policy.wrap_up, &used)? {
             (limit, LimitThreshold::Exhausted) => Some(limit),
             (_, LimitThreshold::Reserve) => None,

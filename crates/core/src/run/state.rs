@@ -1,11 +1,13 @@
 //! The state of a run, as its records describe it.
 
+use crate::limits::TurnSize;
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, Moment, Outcome,
-    OutcomeKind, ProcessId, Questions, SessionId, Span, StartupError, StopCause, StopLevel, StrategySet,
-    Usage, Verified,
+    AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, LimitUsage,
+    Moment, Outcome, OutcomeKind, ProcessId, Questions, ResumeStrategy, SessionId, Span, StartupError,
+    StopCause, StopLevel, Usage, Verified,
 };
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use strum::{EnumDiscriminants, IntoStaticStr};
 
 /// The phase of a run.
@@ -149,11 +151,11 @@ pub struct State {
     /// Number of nudges for a truncated answer in the whole run.
     pub smaller_steps_nudges: u32,
     /// Faults with one allowed retry in a run that was already made.
-    pub faults_retried_once: FaultSet,
+    pub faults_retried_once: BTreeSet<Fault>,
     /// Faults for which a new session was started since the last progress.
-    pub faults_with_new_session: FaultSet,
+    pub faults_with_new_session: BTreeSet<Fault>,
     /// Resume strategies tried since the last progress.
-    pub strategies_tried: StrategySet,
+    pub strategies_tried: BTreeSet<ResumeStrategy>,
     /// Whether the run started with a session that had a history.
     pub started_with_history: bool,
     /// Whether the input of the current attempt's agent is closed.
@@ -242,6 +244,11 @@ impl State {
         self.clocks_at(at).active(at)
     }
 
+    /// Returns the usage until `at`, with that of a process whose end is not recorded.
+    pub(crate) fn limit_usage(&self, at: Moment, unrecorded: Usage, largest_turn: TurnSize) -> LimitUsage {
+        LimitUsage::new(&self.usage.plus(unrecorded), self.active(at), self.clocks.wall(at), largest_turn)
+    }
+
     /// Returns the outcome, or `None` if the run has not finished.
     pub fn outcome(&self) -> Option<Outcome> {
         if let Phase::Finished { outcome } = self.phase { Some(outcome) } else { None }
@@ -273,21 +280,5 @@ impl State {
             Phase::Waiting { next: AfterWait::Review(fault), .. } => Some(*fault),
             _ => self.fault,
         }
-    }
-}
-
-/// A set of faults.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FaultSet(u64);
-
-impl FaultSet {
-    /// Returns this set with `fault` added.
-    pub fn with(self, fault: Fault) -> FaultSet {
-        FaultSet(self.0 | 1 << fault as u64)
-    }
-
-    /// Returns whether the set contains `fault`.
-    pub fn contains(self, fault: Fault) -> bool {
-        self.0 & 1 << fault as u64 != 0
     }
 }

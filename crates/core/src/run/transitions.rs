@@ -80,7 +80,7 @@ impl Run {
         if source_session(&plan.session).is_none() && plan.attempt > 1 {
             let (strategy, reason) = resume_strategy::strategy_for_new_session(
                 &plan,
-                self.state.strategies_tried,
+                &self.state.strategies_tried,
                 !self.state.usage.is_empty(),
             );
             self.record(Record::ResumeStrategyChosen { at, strategy, reason });
@@ -122,7 +122,7 @@ impl Run {
         let Some(plan) = self.state.plan.as_ref().filter(|_| self.state.phase == Phase::Starting) else {
             return;
         };
-        let strategy = resume_strategy::strategy_for(&plan.session, file_state, self.state.strategies_tried);
+        let strategy = resume_strategy::strategy_for(&plan.session, file_state, &self.state.strategies_tried);
         match strategy.filter(|_| self.state.cancelled_by.is_none()) {
             Some(strategy) => {
                 self.record(Record::ResumeStrategyChosen {
