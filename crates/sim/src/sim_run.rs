@@ -16,8 +16,8 @@ use crate::oracles::{
     ensure,
 };
 use crate::seed_plan::SeedPlan;
-use crate::world::World;
 use crate::world::agent::NEVER;
+use crate::world::{OneShot, World};
 use longhaul_core::{
     Action, CheckStage, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase,
     PhaseKind, Record, ResumeRequest, Run, Span, Step, Usd,
@@ -277,9 +277,11 @@ impl<'a> SimRun<'a> {
         self.check_shadow()?;
         let (phase, attempt) = (&self.run.state().phase, self.run.state().attempts());
         let found = match phase {
-            Phase::Summarizing { .. } => FoundAttempt::Ended(self.world.find_summary(attempt)),
+            Phase::Summarizing { .. } => {
+                FoundAttempt::Ended(self.world.find_one_shot(OneShot::Summary, attempt))
+            }
             Phase::Checking { stage: CheckStage::Review, .. } => {
-                FoundAttempt::Ended(self.world.find_review(self.run.state().reviews))
+                FoundAttempt::Ended(self.world.find_one_shot(OneShot::Review, self.run.state().reviews))
             }
             _ => self.world.find_attempt(attempt),
         };

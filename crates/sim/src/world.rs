@@ -7,12 +7,11 @@ mod actions;
 pub(crate) mod agent;
 mod agent_steps;
 mod keep_going;
+mod one_shot;
 mod probing;
 mod results;
-mod reviewer;
 pub(crate) mod server;
 pub(crate) mod sessions;
-mod summarizer;
 
 use crate::Interval;
 use crate::fault_mix::{FaultMix, FaultPoint};
@@ -22,6 +21,8 @@ use longhaul_core::{
     AgentResult, CancelSource, CheckResult, Event, Evidence, Exit, Fault, Moment, Notice, Policy, ProcessId,
     SessionFileState, Span, SpawnError, StartupError, Usage,
 };
+pub(crate) use one_shot::OneShot;
+use one_shot::OneShotProcess;
 use server::Server;
 use sessions::Sessions;
 
@@ -92,14 +93,10 @@ pub(crate) struct World {
     pub agent: Option<Box<Agent>>,
     /// The last ended process of an agent.
     pub ended_attempt: Option<EndedAttempt>,
-    /// The future end of the running process that summarizes older work.
-    summarizer: Option<EndedAttempt>,
-    /// The last such process, ended or failed to start, since the summary was requested.
-    pub summary: Option<EndedAttempt>,
-    /// The future end of the running reviewer. Its `attempt` is the number of the reviewer.
-    reviewer: Option<EndedAttempt>,
-    /// The last reviewer that ended or failed to start.
-    pub reviewed: Option<EndedAttempt>,
+    /// The process that summarizes older work.
+    pub summary: OneShotProcess,
+    /// The reviewer of a check.
+    pub review: OneShotProcess,
     /// Number of processes that outlived their agent.
     pub leftover_processes: u32,
     /// The stream file of the last process.
@@ -149,10 +146,8 @@ impl World {
             timers,
             agent: None,
             ended_attempt: None,
-            summarizer: None,
-            summary: None,
-            reviewer: None,
-            reviewed: None,
+            summary: OneShotProcess::default(),
+            review: OneShotProcess::default(),
             leftover_processes: 0,
             stream: Vec::with_capacity(64),
             remaining_work: rng.log_uniform(mix.work) as u32,
@@ -215,11 +210,11 @@ impl World {
                 Err(None) => Event::Exited(self.ended_attempt.as_ref()?.evidence.clone()),
             },
             Timer::Inspection => Event::SessionInspected(self.inspection),
-            Timer::NoSummary => Event::SummaryEnded(self.summary_report()),
-            Timer::Summary => self.end_summary(),
+            Timer::NoSummary => self.one_shot_event(OneShot::Summary),
+            Timer::Summary => self.end_one_shot(OneShot::Summary),
             Timer::Check => Event::CheckEnded(self.check_result),
-            Timer::NoReview => Event::ReviewEnded(self.reviewed.as_ref()?.evidence.clone()),
-            Timer::Review => self.end_review(),
+            Timer::NoReview => self.one_shot_event(OneShot::Review),
+            Timer::Review => self.end_one_shot(OneShot::Review),
             Timer::Sweep => Event::Swept(std::mem::take(&mut self.leftover_processes)),
             Timer::Probe => Event::ProcessesProbed(self.process_activity()),
             Timer::Cancel => self.cancel(),
@@ -281,8 +276,8 @@ impl World {
 
     pub(crate) fn has_live_process(&self) -> bool {
         self.agent.is_some()
-            || self.summarizer.is_some()
-            || self.reviewer.is_some()
+            || self.summary.running.is_some()
+            || self.review.running.is_some()
             || self.timer(Timer::Check) != NEVER
             || self.leftover_processes > 0
     }

@@ -118,12 +118,12 @@ impl<'a> OracleSet<'a> {
         self.facts.on_record(record);
         self.stalls.on_record(record, &self.facts)?;
         self.strategies.on_record(record, &self.facts)?;
-        self.summaries.on_record(record, &self.facts, world.summary.as_ref())?;
+        self.summaries.on_record(record, &self.facts, world.summary.ended.as_ref())?;
         self.keep_going.on_record(record, &self.facts, &self.limits)?;
         self.limits.on_record(record, &self.facts)?;
         self.checks.on_record(record, &self.facts)?;
         let is_alive = world.has_live_process();
-        self.reviews.on_record(record, &self.facts, world.reviewed.as_ref(), is_alive)?;
+        self.reviews.on_record(record, &self.facts, world.review.ended.as_ref(), is_alive)?;
         // This match lists every record: consider for a new one which oracles must watch it.
         match record {
             Record::RunReopened { .. } => self.reopen(),

@@ -14,7 +14,6 @@ pub(crate) struct ModelRun {
     /// Whether it is suspended with the workflow, so that it still holds its share.
     pub is_suspended: bool,
     pub share: RunShare,
-    pub resumes: u32,
     pub end: Option<RunEnd>,
     pub next: Option<AfterRun>,
     pub parks: u32,
@@ -41,8 +40,6 @@ pub(crate) struct ModelPhase {
     pub items: Vec<String>,
     pub deferred: u32,
     pub outcome: Option<Outcome>,
-    /// Whether no run caused the outcome.
-    pub has_problem: bool,
 }
 
 /// The whole workflow.

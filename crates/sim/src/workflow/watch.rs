@@ -95,7 +95,7 @@ impl<'a> WorkflowWatch<'a> {
                 check_allowed(model, key, facts)?;
                 check_key(model, key, *resumed)?;
                 check_share(model, key, share, facts)?;
-                plan_run(model, *key, *share, *resumed, facts);
+                plan_run(model, *key, *share, facts);
                 coverage.count("run", if *resumed { "resumed" } else { "started" });
                 check_parallel(model)?;
             }
@@ -200,7 +200,7 @@ fn reopen(model: &mut Model<'_>) {
     for phase in &mut model.phases {
         let is_done = phase.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
         if !is_done || phase.deferred > 0 {
-            (phase.outcome, phase.is_merged, phase.has_problem) = (None, false, false);
+            (phase.outcome, phase.is_merged) = (None, false);
             phase.is_started = false;
         }
     }
@@ -340,12 +340,11 @@ fn check_parallel(model: &Model<'_>) -> OracleResult {
     Ok(())
 }
 
-fn plan_run(model: &mut Model<'_>, key: RunKey, share: RunShare, resumed: bool, facts: &Facts) {
+fn plan_run(model: &mut Model<'_>, key: RunKey, share: RunShare, facts: &Facts) {
     model.last_start_at = Some(facts.at);
     model.memory = None;
     let run = model.runs.entry(key).or_default();
     (run.is_live, run.share, run.parked_until) = (true, share, None);
-    run.resumes += u32::from(resumed);
 }
 
 fn end_run(
@@ -433,8 +432,7 @@ fn end_phase(
         let is_merged = !model.policy.phases[phase].has_worktrees || model.phases[phase].is_merged;
         ensure(is_merged || !has_results, Oracle::Needs, || format!("phase {phase} ends without a merge"))?;
     }
-    let state = &mut model.phases[phase];
-    (state.outcome, state.has_problem) = (Some(*outcome), problem.is_some());
+    model.phases[phase].outcome = Some(*outcome);
     if stops {
         model.stop = model.stop.or(Some(outcome.kind));
     }

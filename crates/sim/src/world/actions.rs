@@ -2,7 +2,7 @@
 
 use super::agent::{Agent, NEVER, RespondsTo, Stage};
 use super::sessions::Session;
-use super::{EndedAttempt, Timer, World};
+use super::{EndedAttempt, OneShot, Timer, World};
 use crate::Interval;
 use crate::fault_mix::FaultPoint;
 use crate::rng::Rng;
@@ -17,10 +17,10 @@ impl World {
         match action {
             Action::InspectSession(session) => self.inspect(session),
             Action::StartSummary(plan) => self.start_summary(plan.attempt),
-            Action::StopSummary => self.stop_summary(),
+            Action::StopSummary => self.stop_one_shot(OneShot::Summary),
             Action::StartCheck(_) => self.start_check(),
-            Action::StartReview(plan) => self.start_review(plan.review),
-            Action::StopCheck if self.reviewer.is_some() => self.stop_review(),
+            Action::StartReview(plan) => self.start_one_shot(OneShot::Review, plan.review),
+            Action::StopCheck if self.review.running.is_some() => self.stop_one_shot(OneShot::Review),
             Action::StopCheck => self.stop_check(),
             Action::Spawn(plan) => self.spawn(plan),
             Action::SendPrompt(prompt, _) => self.send_prompt(*prompt),
