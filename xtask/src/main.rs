@@ -9,7 +9,6 @@ mod decode;
 mod dist;
 mod faults;
 mod journal;
-mod limits;
 mod machine;
 mod mutants;
 mod packages;
@@ -46,8 +45,6 @@ enum Command {
     Faults(faults::FaultOptions),
     /// Send signals and fill disks at many points of a run, and write benches/RESILIENCE.md
     Sweep(sweep::SweepOptions),
-    /// Run the real agent until each limit ends its run; write benches/RESILIENCE.md
-    Limits,
     /// Simulate seeds of the core, runs and workflows, or print the trace of one seed
     #[command(override_usage = "cargo xtask sim [--runs N] [--workflows N] [--start SEED] [--threads N]
        cargo xtask sim --seed SEED
@@ -79,7 +76,6 @@ fn main() -> ExitCode {
         Command::Bench(options) => bench::bench(root, options),
         Command::Faults(options) => faults::faults(root, options),
         Command::Sweep(options) => sweep::sweep(root, &options),
-        Command::Limits => limits::limits(root),
         Command::Sim { args } => sim::run(root, &args),
         Command::Mutants { name } => mutants::run(root, name.as_deref()),
         Command::Packages(package) => packages::packages(root, &package),

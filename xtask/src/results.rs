@@ -131,12 +131,11 @@ pub struct ResultFile<'a> {
 pub const FAULTS: &str = "Faults";
 pub const SWEEPS_CLAUDE: &str = "Sweeps with the real Claude Code";
 pub const SWEEPS_SCRIPTED: &str = "Sweeps with the scripted agent";
-pub const LIMITS: &str = "Limits";
 
 pub const RESILIENCE: ResultFile = ResultFile {
     path: "benches/RESILIENCE.md",
     head: "# Resilience\n",
-    sections: &[FAULTS, SWEEPS_CLAUDE, SWEEPS_SCRIPTED, LIMITS],
+    sections: &[FAULTS, SWEEPS_CLAUDE, SWEEPS_SCRIPTED],
 };
 
 impl ResultFile<'_> {

@@ -2,7 +2,7 @@
 //! environment without variables of the user.
 
 use crate::api::Loopback;
-use crate::programs::{Programs, succeed};
+use crate::programs::Programs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -96,23 +96,6 @@ impl Sandbox {
         command.args(["run", "measure"]).args(PERMISSION).args(["--output-format", format]);
         command.arg("--agent-path").arg(self.scripted_agent(longhaul)?);
         Ok(command)
-    }
-
-    /// Makes the working directory a git repository with one commit.
-    pub fn init_repository(&self) -> io::Result<()> {
-        let identity = "[user]\n\tname = Test\n\temail = test@localhost\n[init]\n\tdefaultBranch = main\n";
-        fs::write(self.home().join(".gitconfig"), identity)?;
-        succeed(self.command("git").args(["init", "-q"]))?;
-        succeed(self.command("git").args(["commit", "-q", "--allow-empty", "-m", "Start"]))
-    }
-
-    /// Returns the subjects of all commits in a sibling of the working directory, the oldest first, without
-    /// that of the first commit.
-    pub fn commits(&self, dir: &str) -> io::Result<Vec<String>> {
-        let mut git = self.command("git");
-        git.args(["log", "--reverse", "--format=%s"]).current_dir(self.path().join(dir));
-        let output = git.stdout(Stdio::piped()).output()?;
-        Ok(String::from_utf8_lossy(&output.stdout).lines().skip(1).map(str::to_owned).collect())
     }
 }
 
