@@ -21,9 +21,18 @@ word_enum! {
     }
 }
 
-impl KillPoint {
+// A run whose supervisor dies at every step would never finish.
+const KILLS_MAX: u32 = 12;
+
+/// The kills of one simulation so far.
+#[derive(Debug, Default)]
+pub(crate) struct Kills(u32);
+
+impl Kills {
     /// Draws the point at which the supervisor dies in this step, or `None` if it survives.
-    pub(crate) fn draw(rng: &mut Rng, per_million: u32) -> Option<KillPoint> {
-        rng.chance(per_million).then(|| rng.pick(KillPoint::ALL))
+    pub(crate) fn draw(&mut self, rng: &mut Rng, per_million: u32) -> Option<KillPoint> {
+        let dies = self.0 < KILLS_MAX && rng.chance(per_million);
+        self.0 += u32::from(dies);
+        dies.then(|| rng.pick(KillPoint::ALL))
     }
 }

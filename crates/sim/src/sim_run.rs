@@ -10,7 +10,7 @@ pub(crate) use trace::Trace;
 
 use crate::coverage::Coverage;
 use crate::fault_mix::Interval;
-use crate::kill_point::KillPoint;
+use crate::kill_point::{KillPoint, Kills};
 use crate::oracles::{
     Oracle, OracleResult, Violation, check_ending, check_journaled, check_spawn, check_spread, check_stable,
     ensure,
@@ -29,8 +29,6 @@ use watch::OracleSet;
 const STEPS_MAX: u64 = 100_000;
 // Half a year of virtual time. The longest hang or limit of a mix is two days.
 const TIME_MAX: Span = Span::from_hours(24 * 180);
-// A run whose supervisor dies at every step would never finish.
-const KILLS_MAX: u32 = 12;
 // A run that is always resumed would never finish either.
 const REOPENS_MAX: u32 = 2;
 // One in this many ends of attempts is decided again with other rolls.
@@ -67,7 +65,7 @@ pub(crate) struct SimRun<'a> {
     /// Whether an exchange ended, so that the workspace must be inspected.
     must_inspect_workspace: bool,
     steps: u64,
-    remaining_kills: u32,
+    kills: Kills,
     remaining_reopens: u32,
     is_stuck: bool,
 }
@@ -91,7 +89,7 @@ impl<'a> SimRun<'a> {
             stream_index: 0,
             must_inspect_workspace: false,
             steps: 0,
-            remaining_kills: KILLS_MAX,
+            kills: Kills::default(),
             remaining_reopens: REOPENS_MAX,
             is_stuck: false,
         }
@@ -142,7 +140,8 @@ impl<'a> SimRun<'a> {
     }
 
     fn step(&mut self, event: Event) -> OracleResult {
-        let (kill, at) = (self.draw_kill(), self.world.now);
+        let at = self.world.now;
+        let kill = self.kills.draw(&mut self.world.rng, self.world.mix.kill);
         if let Some(point @ KillPoint::BeforeStep) = kill {
             self.trace.lost(at, &event);
             return self.crash(point);
@@ -330,16 +329,6 @@ impl<'a> SimRun<'a> {
         check_stable(&mut self.run, &self.plan.policy, at)?;
         self.coverage.count("outcome", outcome.kind.as_str());
         Ok(result)
-    }
-
-    /// Draws the point at which the supervisor is killed in this step, or `None` if it is not killed.
-    fn draw_kill(&mut self) -> Option<KillPoint> {
-        if self.remaining_kills == 0 {
-            return None;
-        }
-        let point = KillPoint::draw(&mut self.world.rng, self.world.mix.kill);
-        self.remaining_kills -= u32::from(point.is_some());
-        point
     }
 
     fn check_ends(&self) -> OracleResult {

@@ -115,10 +115,7 @@ fn simulate(subject: Subject, seed: u64, coverage: &mut Coverage) -> Result<(u64
             let result = SimRun::new(seed, &seed_plan::plan(seed), coverage, Trace::off()).run()?;
             Ok((result.steps, result.attempts.into()))
         }
-        Subject::Workflow => {
-            let size = workflow::simulate(seed, coverage)?;
-            Ok((size.steps, size.runs))
-        }
+        Subject::Workflow => workflow::simulate(seed, coverage),
     }
 }
 

@@ -15,15 +15,8 @@ use crate::oracles::Violation;
 use crate::sim_run::Trace;
 use sim::WorkflowSim;
 
-/// The size of a simulated workflow.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WorkflowSize {
-    pub steps: u64,
-    pub runs: u64,
-}
-
-/// Simulates the workflow of a seed.
-pub(crate) fn simulate(seed: u64, coverage: &mut Coverage) -> Result<WorkflowSize, Violation> {
+/// Simulates the workflow of a seed. Returns the numbers of steps and of runs.
+pub(crate) fn simulate(seed: u64, coverage: &mut Coverage) -> Result<(u64, u64), Violation> {
     let plan = plan::plan(seed);
     WorkflowSim::new(seed, &plan, coverage, Trace::off()).run()
 }
@@ -35,7 +28,7 @@ pub(crate) fn trace(seed: u64) -> String {
     let mut sim = WorkflowSim::new(seed, &plan, &mut coverage, trace);
     let result = sim.run();
     sim.trace.line(|| match result {
-        Ok(size) => format!("finished after {} runs and {} steps", size.runs, size.steps),
+        Ok((steps, runs)) => format!("finished after {runs} runs and {steps} steps"),
         Err(violation) => format!("VIOLATION {violation}"),
     });
     sim.trace.into_text()

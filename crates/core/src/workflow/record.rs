@@ -4,6 +4,7 @@
 
 use crate::{CancelSource, Moment, Outcome, RunId, Span, Usd, WorkflowLimits};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 use super::RunEnd;
 
@@ -46,9 +47,10 @@ pub struct RunShare {
 }
 
 /// What follows a run that ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum AfterRun {
     /// The item is complete: the run is done.
     #[default]

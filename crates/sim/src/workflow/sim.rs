@@ -1,13 +1,12 @@
 //! Simulates one workflow of one seed: a loop between core and world, in the role of a supervisor.
 
-use super::WorkflowSize;
-use super::model::ModelPhase;
+use super::model::{Model, ModelPhase};
 use super::plan::WorkflowPlan;
-use super::watch::{Facts, WorkflowWatch};
+use super::watch::Facts;
 use super::world::WorkflowWorld;
 use crate::coverage::Coverage;
 use crate::fault_mix::Interval;
-use crate::kill_point::KillPoint;
+use crate::kill_point::{KillPoint, Kills};
 use crate::oracles::{Oracle, OracleResult, Violation, ensure};
 use crate::sim_run::{START, Trace};
 use longhaul_core::{
@@ -19,7 +18,6 @@ use longhaul_core::{
 const STEPS_MAX: u64 = 50_000;
 // Parks of days, in a row, for each of many runs.
 const TIME_MAX: Span = Span::from_hours(24 * 365 * 10);
-const KILLS_MAX: u32 = 12;
 const REOPENS_MAX: u32 = 2;
 // A tick can have no effect if the clock was set or a limit was reached in the meantime, but not twice in a row.
 const IDLE_TICKS_MAX: u32 = 2;
@@ -30,7 +28,7 @@ pub(crate) struct WorkflowSim<'a> {
     pub trace: Trace,
     world: WorkflowWorld,
     journal: Vec<WorkflowRecord>,
-    watch: WorkflowWatch<'a>,
+    model: Model<'a>,
     workflow: Workflow,
     replayed: Workflow,
     /// An event that precedes all others: a start, a reopening or a takeover.
@@ -39,7 +37,7 @@ pub(crate) struct WorkflowSim<'a> {
     heartbeat_at: Moment,
     steps: u64,
     idle_ticks: u32,
-    remaining_kills: u32,
+    kills: Kills,
     remaining_reopens: u32,
 }
 
@@ -56,19 +54,20 @@ impl<'a> WorkflowSim<'a> {
             trace,
             world: WorkflowWorld::new(seed, &plan.mix, START),
             journal: Vec::new(),
-            watch: WorkflowWatch::new(&plan.policy),
+            model: Model::new(&plan.policy),
             workflow: Workflow::new(),
             replayed: Workflow::new(),
             pending: Some(WorkflowEvent::Started),
             heartbeat_at: START,
             steps: 0,
             idle_ticks: 0,
-            remaining_kills: KILLS_MAX,
+            kills: Kills::default(),
             remaining_reopens: REOPENS_MAX,
         }
     }
 
-    pub(crate) fn run(&mut self) -> Result<WorkflowSize, Violation> {
+    /// Returns the numbers of steps and of runs.
+    pub(crate) fn run(&mut self) -> Result<(u64, u64), Violation> {
         while self.pending.is_some() || self.workflow.state().outcome().is_none() {
             let elapsed = self.world.now.since(START);
             ensure(self.steps < STEPS_MAX && elapsed < TIME_MAX, Oracle::Ends, || {
@@ -101,7 +100,8 @@ impl<'a> WorkflowSim<'a> {
     }
 
     fn step(&mut self, event: WorkflowEvent) -> OracleResult {
-        let (kill, now) = (self.draw_kill(), Now { at: self.world.clock(), roll: self.world.rng.bits() });
+        let kill = self.kills.draw(&mut self.world.rng, self.plan.mix.kill);
+        let now = Now { at: self.world.clock(), roll: self.world.rng.bits() };
         self.trace.line(|| format!("{:>9}  {event:?}", self.world.now.since(START)));
         self.heartbeat_at = match event {
             WorkflowEvent::TakenOver { .. } => self.heartbeat_at,
@@ -121,8 +121,10 @@ impl<'a> WorkflowSim<'a> {
             return self.crash(KillPoint::MidAppend);
         }
         let starts = !step.records.is_empty();
-        self.watch.on_event(&event);
-        ensure(starts || !self.watch.must_start(&event), Oracle::Ends, || {
+        if let WorkflowEvent::MemoryMeasured { is_enough } = event {
+            self.model.memory = Some(is_enough);
+        }
+        ensure(starts || !self.model.must_start(&event), Oracle::Ends, || {
             "no run is live, and none starts, although memory is all that is short".to_owned()
         })?;
         let worked = (!self.world.is_clock_set()).then_some(self.world.worked);
@@ -130,7 +132,7 @@ impl<'a> WorkflowSim<'a> {
         let WorkflowStep { records, actions } = step;
         for record in records {
             self.replayed.apply(&record);
-            self.watch.on_record(&record, &facts, self.coverage)?;
+            self.model.on_record(&record, &facts, self.coverage)?;
             self.journal.push(record);
         }
         self.heartbeat_at = now.at;
@@ -181,38 +183,29 @@ impl<'a> WorkflowSim<'a> {
             let counted = state.clock.at(facts.at);
             ensure(counted == worked, Oracle::Clocks, || format!("{counted} counted, {worked} worked"))?;
         }
-        let committed = self.watch.model.committed();
+        let committed = self.model.committed();
         let counted: Usd = [state.cost, state.reserved()].into_iter().sum();
         ensure(counted == committed, Oracle::Usage, || format!("{counted} counted, {committed} committed"))
     }
 
     fn perform(&mut self, action: &WorkflowAction) -> OracleResult {
-        let phases = &self.watch.model.phases;
+        let phases = &self.model.phases;
         let phase_is = |index: usize, is: fn(&ModelPhase) -> bool| phases.get(index).is_some_and(is);
         let is_journaled = match action {
             WorkflowAction::StartRun { key, .. } | WorkflowAction::ResumeRun { key, .. } => {
-                self.watch.model.runs.get(key).is_some_and(|run| run.is_live)
+                self.model.runs.get(key).is_some_and(|run| run.is_live)
             }
             WorkflowAction::StopRun { .. } => {
-                let model = &self.watch.model;
+                let model = &self.model;
                 model.cancelled_by.or(model.suspended_by).is_some() || model.is_time_exhausted
             }
-            WorkflowAction::CheckUntil => self.watch.model.is_checking,
+            WorkflowAction::CheckUntil => self.model.is_checking,
             WorkflowAction::Merge(phase) => phase_is(*phase, |phase| phase.is_merged),
             WorkflowAction::ListItems(phase) => phase_is(*phase, |phase| phase.is_started),
             WorkflowAction::Finish(_) | WorkflowAction::MeasureMemory => true,
         };
         ensure(is_journaled, Oracle::Journaled, || format!("{action:?} has no record"))?;
         self.world.perform(action, self.workflow.state().iteration)
-    }
-
-    fn draw_kill(&mut self) -> Option<KillPoint> {
-        if self.remaining_kills == 0 {
-            return None;
-        }
-        let point = KillPoint::draw(&mut self.world.rng, self.plan.mix.kill);
-        self.remaining_kills -= u32::from(point.is_some());
-        point
     }
 
     fn crash(&mut self, point: KillPoint) -> OracleResult {
@@ -262,12 +255,12 @@ impl<'a> WorkflowSim<'a> {
         self.pending = Some(WorkflowEvent::Reopened { limits, iterations_max });
     }
 
-    fn finish(&mut self) -> Result<WorkflowSize, Violation> {
+    fn finish(&mut self) -> Result<(u64, u64), Violation> {
         ensure(!self.world.has_live_run(), Oracle::OneTree, || "a run outlives the workflow".to_owned())?;
         let (counted, cost) = (self.workflow.state().cost, self.world.cost());
         ensure(counted == cost, Oracle::Usage, || format!("{counted} counted, {cost} spent"))?;
         self.check_stable()?;
-        Ok(WorkflowSize { steps: self.steps, runs: self.watch.model.runs.len() as u64 })
+        Ok((self.steps, self.model.runs.len() as u64))
     }
 
     /// A finished workflow does not change, whatever arrives late.
@@ -282,7 +275,7 @@ impl<'a> WorkflowSim<'a> {
             WorkflowEvent::CancelRequested(CancelSource::Person),
             WorkflowEvent::SuspendRequested(CancelSource::Sigterm),
         ];
-        for (key, run) in &self.watch.model.runs {
+        for (key, run) in &self.model.runs {
             let end = run.end.unwrap_or(RunEnd { outcome: Outcome::DONE, cost: Usd(1), active: Span::ZERO });
             late.push(WorkflowEvent::RunEnded { key: *key, end });
         }

@@ -5,7 +5,7 @@ use super::outcomes::{check_finish, check_reaction};
 use crate::coverage::Coverage;
 use crate::oracles::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterRun, Moment, Outcome, OutcomeKind, RunKey, RunShare, Span, Usd, WorkflowEvent, WorkflowPolicy,
+    AfterRun, Moment, Outcome, OutcomeKind, RunEnd, RunKey, RunShare, Span, Usd, WorkflowEvent,
     WorkflowRecord,
 };
 
@@ -17,24 +17,10 @@ pub(crate) struct Facts {
     pub worked: Option<Span>,
 }
 
-pub(crate) struct WorkflowWatch<'a> {
-    pub model: Model<'a>,
-}
-
-impl<'a> WorkflowWatch<'a> {
-    pub(crate) fn new(policy: &'a WorkflowPolicy) -> WorkflowWatch<'a> {
-        WorkflowWatch { model: Model::new(policy) }
-    }
-
-    pub(crate) fn on_event(&mut self, event: &WorkflowEvent) {
-        if let WorkflowEvent::MemoryMeasured { is_enough } = event {
-            self.model.memory = Some(*is_enough);
-        }
-    }
-
+impl Model<'_> {
     /// Returns whether a run must start although memory is short: no event but a start could follow.
     pub(crate) fn must_start(&self, event: &WorkflowEvent) -> bool {
-        let model = &self.model;
+        let model = self;
         let is_short = matches!(event, WorkflowEvent::MemoryMeasured { is_enough: false });
         let is_merging = model.phases.iter().any(|phase| phase.is_merged && phase.outcome.is_none());
         let is_parked = model.parked().next().is_some();
@@ -54,7 +40,7 @@ impl<'a> WorkflowWatch<'a> {
         facts: &Facts,
         coverage: &mut Coverage,
     ) -> OracleResult {
-        let model = &mut self.model;
+        let model = self;
         match record {
             WorkflowRecord::WorkflowStarted { .. } | WorkflowRecord::WorkflowDowntime { .. } => {}
             WorkflowRecord::WorkflowReopened { limits, iterations_max, .. } => {
@@ -103,7 +89,7 @@ impl<'a> WorkflowWatch<'a> {
                 let is_live = model.runs.get(key).is_some_and(|run| run.is_live);
                 ensure(is_live, Oracle::OneEnd, || format!("{key:?} ends, but is not live"))?;
                 check_reaction(model, key, end, *next, *parked_until, facts.at)?;
-                coverage.count("next", after_word(*next));
+                coverage.count("next", next.into());
                 end_run(model, *key, end, *next, *parked_until);
             }
             WorkflowRecord::ShareRefused { key, next, .. } => refuse_share(model, key, *next, coverage)?,
@@ -173,18 +159,6 @@ impl<'a> WorkflowWatch<'a> {
             }
         }
         Ok(())
-    }
-}
-
-fn after_word(next: AfterRun) -> &'static str {
-    match next {
-        AfterRun::Complete => "complete",
-        AfterRun::Continue => "continue",
-        AfterRun::Retry => "retry",
-        AfterRun::Park => "park",
-        AfterRun::Raise => "raise",
-        AfterRun::Suspend => "suspend",
-        AfterRun::Stop => "stop",
     }
 }
 
@@ -347,13 +321,7 @@ fn plan_run(model: &mut Model<'_>, key: RunKey, share: RunShare, facts: &Facts) 
     (run.is_live, run.share, run.parked_until) = (true, share, None);
 }
 
-fn end_run(
-    model: &mut Model<'_>,
-    key: RunKey,
-    end: &longhaul_core::RunEnd,
-    next: AfterRun,
-    parked_until: Option<Moment>,
-) {
+fn end_run(model: &mut Model<'_>, key: RunKey, end: &RunEnd, next: AfterRun, parked_until: Option<Moment>) {
     let reopens = model.reopens;
     let run = model.runs.entry(key).or_default();
     (run.is_live, run.end, run.next, run.parked_until) = (false, Some(*end), Some(next), parked_until);
