@@ -1,8 +1,8 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterWait, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Outcome, PromptKind, SessionId,
-    SessionPlan, StopCause, StopLevel, Tokens, Usage, Usd,
+    AfterWait, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, LimitState, Outcome, PromptKind,
+    SessionId, SessionPlan, StopCause, StopLevel, Tokens, Usage, Usd,
 };
 
 const STARTED: Moment = Moment(1_000_000_000_000);
