@@ -13,6 +13,7 @@ use longhaul_core::{
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 use std::path::PathBuf;
 
 /// The protocol of one agent CLI.
@@ -119,12 +120,9 @@ pub trait Decoder: Send {
     /// read.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;
 
-    /// Returns whether compaction would drop any line of the stream.
-    fn is_compactable(&self) -> bool;
-
-    /// Returns whether the compacted stream keeps this line, given without its newline. Must be called after
+    /// Returns the lines that compaction drops, as ranges of the stream's bytes in order. Must be called after
     /// [`Decoder::evidence`]. Decoding the compacted stream yields the same evidence and side effects.
-    fn keeps_line(&self, line: &[u8]) -> bool;
+    fn droppable(&self) -> Vec<Range<u64>>;
 }
 
 /// The settings with which an agent opens its session in a conversation with Longhaul.

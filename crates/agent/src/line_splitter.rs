@@ -24,27 +24,31 @@ pub enum Line<'a> {
 pub struct LineSplitter {
     partial: Vec<u8>,
     skipping: bool,
+    /// Number of bytes of the stream so far.
+    read_bytes: u64,
 }
 
 impl LineSplitter {
-    /// Splits some bytes and passes on each line that they complete.
-    pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+    /// Splits some bytes and passes on each line that they complete, with the offset in the stream after its newline.
+    pub fn feed(&mut self, mut bytes: &[u8], mut each: impl FnMut(Line<'_>, u64)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (head, rest) = bytes.split_at(end);
             bytes = rest.get(1..).unwrap_or_default();
+            self.read_bytes += head.len() as u64 + 1;
             if self.skipping {
                 self.skipping = false;
-                each(Line::TooLong);
+                each(Line::TooLong, self.read_bytes);
             } else if self.partial.is_empty() && head.len() <= LINE_BYTES_MAX {
-                each(Line::Whole(head));
+                each(Line::Whole(head), self.read_bytes);
             } else if self.append(head) {
-                each(Line::Whole(&self.partial));
+                each(Line::Whole(&self.partial), self.read_bytes);
             } else {
                 self.skipping = false;
-                each(Line::TooLong);
+                each(Line::TooLong, self.read_bytes);
             }
             self.clear();
         }
+        self.read_bytes += bytes.len() as u64;
         if !self.skipping {
             self.append(bytes);
         }

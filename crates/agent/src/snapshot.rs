@@ -115,10 +115,6 @@ impl EventCounts {
         self.0.is_empty()
     }
 
-    pub(crate) fn count_of(&self, name: &str) -> u64 {
-        self.0.iter().find(|(known, _)| known == name).map_or(0, |(_, count)| *count)
-    }
-
     pub(crate) fn count_unknown(&mut self, name: &str) {
         let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
         let has_room = self.0.len() < NAMES_MAX;

@@ -1,14 +1,17 @@
 //! Writes a derived log with one section per attempt, between lines that name the attempt. If a writer died
 //! before the end of a section, the next writer writes the section again.
 
+use crate::compact_stream::copy_without;
 use crate::files::{if_exists, private};
 use crate::{RunDir, StoreError, failpoint_io, open_regular};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Appends a section with the output of an attempt, unless the log already has it. The section contains the
-/// lines of the source file for which `keep` returns `true`. A missing file counts as empty.
+/// source file without these ranges of its bytes, which are whole lines in order. A missing file counts as empty.
 ///
 /// After a failed write, the next writer cuts off the partial section.
 pub fn add_section(
@@ -16,7 +19,7 @@ pub fn add_section(
     log: &Path,
     attempt: u32,
     source: &Path,
-    keep: impl FnMut(&[u8]) -> bool,
+    dropped: &[Range<u64>],
 ) -> Result<(), StoreError> {
     let add = || -> io::Result<()> {
         let file = failpoint_io::open(private().read(true).append(true).create(true), log)?;
@@ -30,7 +33,12 @@ pub fn add_section(
         let mut out = BufWriter::new(&file);
         writeln!(out, "=== attempt {attempt} of run {} ===", dir.id())?;
         if let Some(source) = if_exists(open_regular(source))? {
-            copy(&source, &mut out, keep)?;
+            copy_without(&source, dropped, &mut out)?;
+            let mut last = *b"\n";
+            source.read_at(&mut last, source.metadata()?.len().saturating_sub(1))?;
+            if last != *b"\n" {
+                out.write_all(b"\n")?;
+            }
         }
         writeln!(out, "{END}{attempt} ===")?;
         out.flush()
@@ -58,20 +66,6 @@ fn complete_sections(file: &File) -> io::Result<(u64, u32)> {
     Ok(last)
 }
 
-/// Copies the lines that `keep` accepts, and ends the last one with a newline.
-fn copy(source: &File, out: &mut impl Write, mut keep: impl FnMut(&[u8]) -> bool) -> io::Result<()> {
-    let (mut reader, mut line) = (BufReader::new(source), Vec::new());
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        if keep(text) {
-            out.write_all(text)?;
-            out.write_all(b"\n")?;
-        }
-        line.clear();
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::add_section;
@@ -86,7 +80,8 @@ mod tests {
         let (log, source) = (home.path().join("log"), home.path().join("output"));
         let add = |attempt: u32, text: &str| {
             fs::write(&source, text).expect("written");
-            add_section(&dir, &log, attempt, &source, |line| line != b"no").expect("added");
+            let dropped = text.find("no\n").map(|start| start as u64..start as u64 + 3);
+            add_section(&dir, &log, attempt, &source, dropped.as_slice()).expect("added");
         };
         add(1, "one\nno\ntorn");
         add(1, "one\n");
@@ -98,7 +93,7 @@ mod tests {
         add(1, "one\n");
         add(2, "=== end of attempt 1 ===\n");
         fs::remove_file(&source).expect("it is there");
-        add_section(&dir, &log, 3, &source, |_| true).expect("a missing file counts as empty");
+        add_section(&dir, &log, 3, &source, &[]).expect("a missing file counts as empty");
         expect![[r#"
             === attempt 1 of run kmzxqp ===
             one

@@ -24,6 +24,7 @@ use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, SessionNotification, Ses
 use longhaul_core::{AgentResult, Evidence, Exit, Notice, SessionId, StartupError, Usage};
 use serde_json::{Value, json};
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The decoder of the protocol.
@@ -59,7 +60,7 @@ impl Decoder for AcpDecoder {
 
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
         let mut lines = mem::take(&mut self.lines);
-        lines.feed(bytes, |line| self.line(line, out));
+        lines.feed(bytes, |line, _| self.line(line, out));
         self.lines = lines;
         self.snapshot.usage = self.usage();
     }
@@ -118,12 +119,8 @@ impl Decoder for AcpDecoder {
         }
     }
 
-    fn is_compactable(&self) -> bool {
-        false
-    }
-
-    fn keeps_line(&self, _line: &[u8]) -> bool {
-        true
+    fn droppable(&self) -> Vec<Range<u64>> {
+        Vec::new()
     }
 }
 

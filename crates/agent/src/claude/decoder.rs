@@ -5,6 +5,7 @@
 
 use super::SYNTHETIC;
 use super::background::Background;
+use super::compaction::Deltas;
 use super::conversation_reducer::ConversationReducer;
 use super::effect_tracker;
 use super::event_kind::Kind;
@@ -25,6 +26,7 @@ use longhaul_core::{
     Usage,
 };
 use std::mem;
+use std::ops::Range;
 use std::sync::Arc;
 
 const BOM: &[u8] = b"\xef\xbb\xbf";
@@ -32,6 +34,9 @@ const BOM: &[u8] = b"\xef\xbb\xbf";
 #[derive(Debug, Default)]
 pub(super) struct ClaudeDecoder {
     lines: LineSplitter,
+    /// The bytes of the current line in the stream, with its newline.
+    line_range: Range<u64>,
+    deltas: Deltas,
     snapshot: AttemptSnapshot,
     usage_meter: UsageMeter,
     tools: ToolCalls,
@@ -55,7 +60,10 @@ pub(super) struct ClaudeDecoder {
 impl Decoder for ClaudeDecoder {
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
         let mut lines = mem::take(&mut self.lines);
-        lines.feed(bytes, |line| self.line(line, out));
+        lines.feed(bytes, |line, end| {
+            self.line_range = self.line_range.end..end;
+            self.line(line, out);
+        });
         self.lines = lines;
         self.snapshot.usage = self.usage_meter.usage();
     }
@@ -85,7 +93,8 @@ impl Decoder for ClaudeDecoder {
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
-        // The last line may lack its newline and may be truncated.
+        // The last line may lack its newline and may be truncated. It is kept, because it shows how the stream ended.
+        self.line_range = 0..0;
         let mut ignored_notices = Vec::new();
         mem::take(&mut self.lines).finish(|line| self.line(line, &mut ignored_notices));
         self.messages.iter_mut().for_each(ConversationReducer::close);
@@ -110,12 +119,8 @@ impl Decoder for ClaudeDecoder {
         }
     }
 
-    fn is_compactable(&self) -> bool {
-        self.snapshot.events.count_of(Kind::StreamEvent.as_str()) > 0
-    }
-
-    fn keeps_line(&self, line: &[u8]) -> bool {
-        self.usage_meter.truncated.keeps(line)
+    fn droppable(&self) -> Vec<Range<u64>> {
+        self.deltas.droppable(&self.usage_meter.truncated)
     }
 }
 
@@ -233,6 +238,7 @@ impl ClaudeDecoder {
 
     fn stream_event(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
         self.usage_meter.stream_event(event);
+        self.deltas.add(event, self.line_range.clone());
         match event.event.kind.as_str() {
             "message_start" if event.event.message.id.non_empty().is_some() => {
                 self.clear_errors(event.parent_tool_use_id.as_str(), out);

@@ -9,7 +9,7 @@
 
 mod by_model;
 
-use super::compaction::{CompactionFilter, fingerprint};
+use super::compaction::{TruncatedMessages, fingerprint};
 use super::recent_messages::RecentMessages;
 use super::wire::{Block, Message, Raw, ResultLine, StreamLine, WireUsage};
 use crate::Prices;
@@ -35,7 +35,7 @@ pub(super) struct UsageMeter {
     shares: ModelShares,
     live: Vec<OpenMessage>,
     recent: RecentMessages,
-    pub(super) truncated: CompactionFilter,
+    pub(super) truncated: TruncatedMessages,
     /// The last result's cumulative cost, for versions that do not report differences.
     total: Usd,
     has_update: bool,

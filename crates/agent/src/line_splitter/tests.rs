@@ -10,9 +10,17 @@ fn split(chunks: &[&[u8]]) -> Vec<Option<Vec<u8>>> {
             Line::TooLong => None,
         });
     };
+    let mut line_start = 0;
     for chunk in chunks {
-        lines.feed(chunk, &mut each);
+        lines.feed(chunk, |line, end| {
+            if let Line::Whole(bytes) = line {
+                assert_eq!(end, line_start + bytes.len() as u64 + 1);
+            }
+            line_start = end;
+            each(line);
+        });
     }
+    assert_eq!(lines.read_bytes, chunks.iter().map(|chunk| chunk.len() as u64).sum::<u64>());
     lines.finish(&mut each);
     assert!(lines.partial.capacity() <= super::BUFFER_BYTES_RETAINED, "memory is flat");
     seen

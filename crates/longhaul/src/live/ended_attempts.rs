@@ -96,8 +96,8 @@ impl EndedAttempts {
 
     /// Compacts the stream files. A file that cannot be compacted stays as it is.
     pub(crate) fn compact_streams(&self) {
-        for (dir, decoder) in self.streams.iter().filter(|(_, decoder)| decoder.is_compactable()) {
-            let _ = compact(&dir.stream_path(), |line| decoder.keeps_line(line));
+        for (dir, decoder) in &self.streams {
+            let _ = compact(&dir.stream_path(), &decoder.droppable());
         }
     }
 }

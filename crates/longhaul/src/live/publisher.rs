@@ -64,8 +64,8 @@ impl<'a> Publisher<'a> {
     fn log_exec(&self, attempt: &AttemptDir, decoder: &dyn Decoder) -> Result<(), StoreError> {
         let (dir, number) = (&self.config.dir, attempt.number());
         let (stdout, stderr) = dir.exec_paths();
-        add_section(dir, &stdout, number, &attempt.stream_path(), |line| decoder.keeps_line(line))?;
-        add_section(dir, &stderr, number, &attempt.stderr_path(), |_| true)
+        add_section(dir, &stdout, number, &attempt.stream_path(), &decoder.droppable())?;
+        add_section(dir, &stderr, number, &attempt.stderr_path(), &[])
     }
 }
 
