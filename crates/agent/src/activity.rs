@@ -1,15 +1,14 @@
 //! Describes the agent's current activity on one line. For people only.
 
 use crate::snapshot::truncate_to_bytes;
-use crate::tool_input::{ToolArgument, ToolInput};
+use crate::tool_input::ToolArgument;
 
 const CHARS_MAX: usize = 80;
 // Enough for 80 characters and for control characters, which are dropped.
 const BYTES_MAX: usize = 8 * CHARS_MAX;
 
-pub(crate) fn describe_call(tool: &str, input: &ToolInput<'_>) -> String {
-    let argument = input.argument(tool);
-    one_line(&with_detail(tool, first_line(argument.as_ref().map_or("", ToolArgument::as_str))))
+pub(crate) fn describe_call(tool: &str, argument: Option<&ToolArgument>) -> String {
+    one_line(&with_detail(tool, first_line(argument.map_or("", ToolArgument::as_str))))
 }
 
 pub(crate) fn with_detail(name: &str, detail: &str) -> String {

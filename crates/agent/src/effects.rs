@@ -34,7 +34,8 @@ pub struct EffectRules {
     tools: Vec<Pattern>,
     read_only_tools: Vec<Pattern>,
     programs: Vec<ProgramRule>,
-    names: BTreeSet<String>,
+    /// The names of all programs.
+    names: BTreeSet<Vec<u8>>,
 }
 
 /// The scope of a call's side effects.
@@ -68,7 +69,8 @@ impl EffectRules {
         let table: Table = toml_table::parse(text)?;
         let mut programs = toml_table::convert_each(text, table.program, ProgramRule::checked)?;
         programs.iter_mut().for_each(|program| program.harmless.extend(table.harmless.iter().cloned()));
-        let names = programs.iter().flat_map(|program| program.names.clone()).collect();
+        let names =
+            programs.iter().flat_map(|program| program.names.clone()).map(String::into_bytes).collect();
         Ok(EffectRules { tools: table.tools, read_only_tools: table.read_only_tools, programs, names })
     }
 
@@ -118,7 +120,9 @@ impl EffectRules {
     }
 
     fn names_program(&self, script: &str) -> bool {
-        script.split(|c| !is_name_char(c)).any(|word| self.names.contains(word))
+        // As in a shell, only characters of ASCII separate words.
+        let is_separator = |byte: &u8| byte.is_ascii() && !is_name_char(char::from(*byte));
+        script.as_bytes().split(is_separator).any(|word| self.names.contains(word))
     }
 }
 

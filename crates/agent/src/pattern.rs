@@ -5,18 +5,18 @@ use std::fmt;
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub(crate) struct Pattern(String);
+pub(crate) struct Pattern(Vec<String>);
 
 impl Pattern {
     /// Parses a pattern. Returns `None` if an alternative is empty, because it is a mistake and would match
     /// nothing.
     pub(crate) fn new(text: &str) -> Option<Pattern> {
-        let is_whole = text.split('|').all(|alternative| !alternative.is_empty());
-        is_whole.then(|| Pattern(text.to_owned()))
+        let alternatives: Vec<String> = text.split('|').map(str::to_owned).collect();
+        alternatives.iter().all(|alternative| !alternative.is_empty()).then_some(Pattern(alternatives))
     }
 
     pub(crate) fn alternatives(&self) -> impl Iterator<Item = &str> {
-        self.0.split('|')
+        self.0.iter().map(String::as_str)
     }
 
     pub(crate) fn matches(&self, word: &str) -> bool {
@@ -38,12 +38,16 @@ pub(crate) fn empty_pattern(text: &str) -> String {
 
 impl fmt::Display for Pattern {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(&self.0)
+        out.write_str(&self.0.join("|"))
     }
 }
 
 /// Returns whether one alternative matches the whole word.
 pub(crate) fn matches(pattern: &str, word: &str) -> bool {
+    // Most words start with another character.
+    if !pattern.starts_with('*') && pattern.as_bytes().first() != word.as_bytes().first() {
+        return false;
+    }
     let Some((start, pattern)) = pattern.split_once('*') else { return pattern == word };
     let Some(mut rest) = word.strip_prefix(start) else { return false };
     let (middle, end) = pattern.rsplit_once('*').unwrap_or(("", pattern));

@@ -3,6 +3,7 @@
 
 use crate::snapshot::truncate_to_bytes;
 use std::collections::VecDeque;
+use std::mem;
 
 /// Maximum number of calls to remember per list, far more than a prompt has room for.
 const CALLS_MAX: usize = 256;
@@ -165,28 +166,27 @@ impl<T> BoundedLog<T> {
 
 /// Truncates a text to one line without characters that could disturb a terminal or a list.
 fn sanitize_line(text: &str) -> String {
-    // Two bytes per character leave room for the characters that are dropped.
-    let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
-    let mut line = String::with_capacity(text.len());
-    let mut separator = "";
-    for words in text.lines().map(str::split_whitespace) {
-        for word in words {
-            line.push_str(separator);
-            separator = " ";
-            if word.bytes().all(|byte| byte.is_ascii_graphic()) {
-                line.push_str(word);
-            } else {
-                line.extend(word.chars().filter(|c| !c.is_control() && !is_invisible(*c)));
+    let mut line = String::with_capacity(EFFECT_CHARS_MAX);
+    let (mut chars, mut separator) = (0, "");
+    for c in text.trim().chars() {
+        match c {
+            '\n' if !line.is_empty() => separator = " ⏎ ",
+            _ if c.is_whitespace() => {
+                if separator.is_empty() && !line.is_empty() {
+                    separator = " ";
+                }
+            }
+            _ if !c.is_ascii_graphic() && (c.is_control() || is_invisible(c)) => {}
+            _ => {
+                chars += separator.chars().count() + 1;
+                if chars > EFFECT_CHARS_MAX {
+                    line.push('…');
+                    break;
+                }
+                line.push_str(mem::take(&mut separator));
+                line.push(c);
             }
         }
-        if !separator.is_empty() {
-            separator = " ⏎ ";
-        }
-    }
-    let end = line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end);
-    if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
-        line.truncate(end.unwrap_or(line.len()));
-        line.push('…');
     }
     line
 }

@@ -31,7 +31,9 @@ struct TrackedTask {
 
 impl Background {
     pub(super) fn on_call(&mut self, call: &str, input: &ToolInput<'_>) {
-        if let Some(command) = input.text("command").filter(|_| input.is_true("run_in_background")) {
+        if input.is_true("run_in_background")
+            && let Some(command) = input.text("command")
+        {
             self.calls.truncate(CALLS_MAX - 1);
             self.calls.push_front((call.to_owned(), one_line(&command)));
         }

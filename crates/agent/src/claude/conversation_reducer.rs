@@ -100,7 +100,7 @@ impl ConversationReducer {
             ("user", _) => self.user(event),
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
-                let text = event.summary.text().unwrap_or_default();
+                let text = event.summary.text().unwrap_or_default().into_owned();
                 self.note(text, self.message(event, EventKind::Note, MessageOrigin::Tool));
             }
             _ => {}
@@ -224,7 +224,7 @@ pub(super) fn model_part(
 ) -> Option<TranscriptMessage> {
     let text = |kind: EventKind, text: Raw<'_>| {
         let content = text.text().filter(|text| !text.trim().is_empty())?;
-        Some(TranscriptMessage { content: Some(content), ..base(kind) })
+        Some(TranscriptMessage { content: Some(content.into_owned()), ..base(kind) })
     };
     match block.kind.as_str() {
         "text" => text(EventKind::Text, block.text),
@@ -253,15 +253,17 @@ pub(super) fn tool_result(block: &Block<'_>, base: TranscriptMessage) -> Transcr
 
 /// Returns the text of some content, one paragraph per block. Other blocks are named.
 pub(super) fn content_text(content: &[Block<'_>]) -> String {
-    let texts: Vec<String> = content
-        .iter()
-        .filter_map(|block| match block.kind.as_str() {
-            "text" => block.text.text(),
-            "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
-            kind => Some(format!("[{kind}]")),
-        })
-        .collect();
-    texts.join("\n")
+    let mut texts = content.iter().filter_map(|block| match block.kind.as_str() {
+        "text" => block.text.text(),
+        "tool_result" | "tool_use" | "thinking" | "redacted_thinking" | "" => None,
+        kind => Some(format!("[{kind}]").into()),
+    });
+    let mut joined = texts.next().unwrap_or_default().into_owned();
+    for text in texts {
+        joined.push('\n');
+        joined.push_str(&text);
+    }
+    joined
 }
 
 fn bound(message: &mut TranscriptMessage) {

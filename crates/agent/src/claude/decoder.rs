@@ -320,11 +320,13 @@ impl ClaudeDecoder {
         }
         for call in event.message.content.0.iter().filter(|block| block.kind.is("tool_use")) {
             let input = call.tool_input();
-            effect_tracker::on_call(&mut self.side_effects, &self.effects, call, &input, event);
+            let argument = input.argument(call.name.as_str());
+            let (side_effects, argument) = (&mut self.side_effects, argument.as_ref());
+            effect_tracker::on_call(side_effects, &self.effects, call, &input, argument, event);
             self.background.on_call(call.id.as_str(), &input);
             // After the result, tool calls are those of background sub-agents, which are tracked as
             // background tasks.
-            let label = activity::describe_call(call.name.as_str(), &input);
+            let label = activity::describe_call(call.name.as_str(), argument);
             if self.exchange_open && self.tools.start(call.id.as_str(), &label) {
                 self.snapshot.tool = Some(label.clone());
                 self.snapshot.activity = label;

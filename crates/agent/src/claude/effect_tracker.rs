@@ -11,21 +11,21 @@ pub(super) fn on_call(
     effects: &EffectRules,
     call: &Block<'_>,
     input: &ToolInput<'_>,
+    argument: Option<&ToolArgument>,
     row: &StreamLine<'_>,
 ) {
     let tool = call.name.as_str();
     if effects.is_read_only(tool) {
         return;
     }
-    let argument = input.argument(tool);
-    let script = match &argument {
+    let script = match argument {
         Some(ToolArgument::Command(script)) => script,
         Some(ToolArgument::ChangedFile(_) | ToolArgument::Other(_)) | None => "",
     };
     let scope = effects.scope(tool, script);
     let effect = match &scope {
         EffectScope::Workspace | EffectScope::Tool => {
-            with_detail(tool, argument.as_ref().map_or("", ToolArgument::as_str))
+            with_detail(tool, argument.map_or("", ToolArgument::as_str))
         }
         // A script may start with anything; only these commands matter.
         EffectScope::Commands(commands) => with_detail(tool, &commands.join("; ")),

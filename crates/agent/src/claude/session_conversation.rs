@@ -12,6 +12,7 @@ use super::wire::{Row, parse};
 use crate::Conversation;
 use crate::prompts::{is_longhaul_prompt, is_wrap_up, split_task};
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use std::borrow::Cow;
 
 /// Returns whether a file is a session file or else a stream, or `None` if it is neither.
 pub(super) fn is_session(bytes: &[u8]) -> Option<bool> {
@@ -57,7 +58,7 @@ struct Reader {
 impl Reader {
     fn queue(&mut self, row: &Row<'_>) {
         match row.operation.as_str() {
-            "enqueue" => self.queued = row.content.text(),
+            "enqueue" => self.queued = row.content.text().map(Cow::into_owned),
             // It was added to a running exchange and follows as an attachment.
             "remove" => self.queued = None,
             _ => {}

@@ -8,6 +8,7 @@ use super::session_row::{RowKind, SessionRow};
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use crate::prompts::is_wrap_up;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
@@ -46,7 +47,8 @@ pub(super) fn resume_point(session: &ClaudeSession, wrap_up_prompt: Option<&str>
 
 fn texts(line: &[u8]) -> Vec<String> {
     let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
-    blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text()).collect()
+    let texts = blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text());
+    texts.map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]

@@ -1,77 +1,13 @@
 //! Types that treat a value of an unexpected type as missing. A vendor may change a type, and a run must not
 //! lose its result because of an irrelevant field.
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use super::reader::Reader;
 use std::borrow::Cow;
-use std::fmt;
-use std::marker::PhantomData;
 
 /// A type that reads a value of an unexpected type as its default.
-pub(super) trait Lenient<'de>: Default {
-    fn from_text(_: Cow<'de, str>) -> Self {
-        Self::default()
-    }
-
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
-        while seq.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Self::default())
-    }
-
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
-        while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Self::default())
-    }
-}
-
-/// Reads a value of any type.
-pub(super) fn deserialize<'de, T: Lenient<'de>, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-    input.deserialize_any(LenientVisitor(PhantomData))
-}
-
-struct LenientVisitor<T>(PhantomData<T>);
-
-impl<'de, T: Lenient<'de>> Visitor<'de> for LenientVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str("anything")
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn visit_unit<E>(self) -> Result<T, E> {
-        Ok(T::default())
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T, E> {
-        Ok(T::from_text(Cow::Borrowed(text)))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<T, E> {
-        Ok(T::from_text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<T, A::Error> {
-        T::from_seq(seq)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
-        T::from_map(map)
-    }
+pub(in crate::claude) trait Field<'a>: Default {
+    /// Reads one value. Returns `None` if it is not JSON.
+    fn read(reader: &mut Reader<'a>) -> Option<Self>;
 }
 
 /// A string. A missing one is empty.
@@ -101,15 +37,12 @@ impl<'a> Text<'a> {
     }
 }
 
-impl<'de> Lenient<'de> for Text<'de> {
-    fn from_text(text: Cow<'de, str>) -> Self {
-        Text(text)
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        deserialize::<Text<'de>, D>(input)
+impl<'a> Field<'a> for Text<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        match reader.peek()? {
+            b'"' => reader.string().map(Text),
+            _ => reader.value().map(|_| Text::default()),
+        }
     }
 }
 
@@ -117,19 +50,14 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 #[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct List<T>(pub(in crate::claude) Vec<T>);
 
-impl<'de, T: Deserialize<'de> + Default> Lenient<'de> for List<T> {
-    fn from_seq<A: SeqAccess<'de>>(mut seq: A) -> Result<Self, A::Error> {
+impl<'a, T: Field<'a>> Field<'a> for List<T> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element()? {
-            items.push(item);
+        match reader.peek()? {
+            b'[' => reader.array(|reader| T::read(reader).map(|item| items.push(item)))?,
+            _ => drop(reader.value()?),
         }
-        Ok(List(items))
-    }
-}
-
-impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for List<T> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        deserialize(input)
+        Some(List(items))
     }
 }
 
@@ -137,18 +65,25 @@ impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for List<T> {
 #[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct Map<'a, T>(pub(in crate::claude) Vec<(Text<'a>, T)>);
 
-impl<'de, T: Deserialize<'de> + Default> Lenient<'de> for Map<'de, T> {
-    fn from_map<A: MapAccess<'de>>(mut map: A) -> Result<Self, A::Error> {
+impl<'a, T: Field<'a>> Field<'a> for Map<'a, T> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
         let mut items = Vec::new();
-        while let Some(item) = map.next_entry()? {
-            items.push(item);
+        match reader.peek()? {
+            b'{' => {
+                reader.object(|key, reader| T::read(reader).map(|item| items.push((Text(key), item))))?;
+            }
+            _ => drop(reader.value()?),
         }
-        Ok(Map(items))
+        Some(Map(items))
     }
 }
 
-impl<'de: 'a, 'a, T: Deserialize<'de> + Default> Deserialize<'de> for Map<'a, T> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        deserialize::<Map<'de, T>, D>(input)
+/// A value that may be missing. `null` is missing.
+impl<'a, T: Field<'a>> Field<'a> for Option<T> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        match reader.peek()? {
+            b'n' => reader.value().map(|_| None),
+            _ => T::read(reader).map(Some),
+        }
     }
 }

@@ -1,23 +1,34 @@
 //! Values that stay unparsed until they are needed, because most of them never are.
 
-use super::{Block, List, Text, parse};
+use super::reader::{Reader, unquote};
+use super::{Block, Field, List, Text};
 use serde::de::{Deserializer, Visitor};
+use serde::ser::Error;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt;
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(in crate::claude) struct Raw<'a>(Option<&'a RawValue>);
+pub(in crate::claude) struct Raw<'a>(Option<&'a str>);
+
+impl<'a> Field<'a> for Raw<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        reader.value().map(|json| Raw(Some(json)))
+    }
+}
 
 impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(input).map(|raw| Raw(Some(raw)))
+        <&RawValue>::deserialize(input).map(|raw| Raw(Some(raw.get())))
     }
 }
 
 impl Serialize for Raw<'_> {
     fn serialize<S: Serializer>(&self, output: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(output)
+        let raw: Option<&RawValue> =
+            self.0.map(serde_json::from_str).transpose().map_err(S::Error::custom)?;
+        raw.serialize(output)
     }
 }
 
@@ -28,20 +39,17 @@ impl<'a> Raw<'a> {
 
     /// Returns the JSON text, or an empty text if it is missing.
     pub(in crate::claude) fn json(self) -> &'a str {
-        self.0.map_or("", RawValue::get)
+        self.0.unwrap_or_default()
     }
 
     pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
-        self.0.map(RawValue::to_owned)
+        serde_json::from_str(self.0?).ok()
     }
 
     /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
     /// text within a character, become replacement characters.
-    pub(in crate::claude) fn text(self) -> Option<String> {
-        if let Some(plain) = self.quoted().filter(|text| !text.contains('\\')) {
-            return Some(plain.to_owned());
-        }
-        serde_json::from_str::<Lossy>(self.json()).ok().map(|text| text.0)
+    pub(in crate::claude) fn text(self) -> Option<Cow<'a, str>> {
+        unquote(self.json())
     }
 
     /// Returns whether the value is `true`, a list or an object.
@@ -74,15 +82,12 @@ impl<'a> Raw<'a> {
 
     /// Parses content into blocks. A plain string is one text block.
     pub(in crate::claude) fn blocks(self) -> Vec<Block<'a>> {
-        if self.json().starts_with('"') {
-            return vec![Block { kind: Text::new("text"), text: self, ..Block::default() }];
-        }
-        parse::<List<Block<'a>>>(self.json().as_bytes()).map(|list| list.0).unwrap_or_default()
+        Content::read(&mut Reader::new(self.json())).map(|content| content.0).unwrap_or_default()
     }
 }
 
 /// A string that may contain half surrogate pairs.
-struct Lossy(String);
+pub(super) struct Lossy(pub(super) String);
 
 impl<'de> Deserialize<'de> for Lossy {
     fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
@@ -105,8 +110,12 @@ impl<'de> Deserialize<'de> for Lossy {
 #[derive(Clone, Debug, Default)]
 pub(in crate::claude) struct Content<'a>(pub(in crate::claude) Vec<Block<'a>>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        Raw::deserialize(input).map(|raw| Content(raw.blocks()))
+impl<'a> Field<'a> for Content<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        if reader.peek()? != b'"' {
+            return List::read(reader).map(|list| Content(list.0));
+        }
+        let text = Raw::read(reader)?;
+        Some(Content(vec![Block { kind: Text::new("text"), text, ..Block::default() }]))
     }
 }

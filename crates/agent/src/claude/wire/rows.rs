@@ -1,6 +1,7 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
-use super::{List, Message, Raw, ResultMeta, Text, lenient};
+use super::reader::Reader;
+use super::{Field, List, Message, Raw, ResultMeta, Text};
 use crate::claude::vendor_terms::is_interrupted;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,12 @@ pub(in crate::claude) struct RowContext<'a> {
     version: Raw<'a>,
     #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
     git_branch: Raw<'a>,
+}
+
+impl<'a> Field<'a> for RowContext<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        serde_json::from_str(reader.value()?).ok()
+    }
 }
 
 impl RowContext<'_> {

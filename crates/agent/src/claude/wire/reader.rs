@@ -1,0 +1,147 @@
+//! Reads JSON in one pass over its text, for records that borrow from it. Accepts exactly what serde_json accepts,
+//! except that half surrogate pairs become replacement characters.
+
+use super::raw::Lossy;
+use memchr::memchr;
+use serde::de::IgnoredAny;
+use serde_json::Deserializer;
+use std::borrow::Cow;
+
+const CHUNK_BYTES: usize = 16;
+
+#[derive(Clone, Copy, Debug)]
+pub(in crate::claude) struct Reader<'a> {
+    text: &'a str,
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Creates a reader of this text. Strings in it may not contain control characters, which the caller checks.
+    pub(super) fn new(text: &'a str) -> Reader<'a> {
+        Reader { text, offset: 0 }
+    }
+
+    /// Returns the first byte of the next token, or `None` at the end of the text.
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        let bytes = self.text.as_bytes();
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.offset) {
+            self.offset += 1;
+        }
+        bytes.get(self.offset).copied()
+    }
+
+    /// Reads a value of any type and depth, and returns its text.
+    pub(super) fn value(&mut self) -> Option<&'a str> {
+        if self.peek()? == b'"' {
+            return self.quoted().map(|(text, _)| text);
+        }
+        let rest = self.text.get(self.offset..)?;
+        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
+        values.next()?.ok()?;
+        self.offset += values.byte_offset();
+        rest.get(..values.byte_offset())
+    }
+
+    /// Reads a string and returns its content.
+    pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
+        let (quoted, has_escapes) = self.quoted()?;
+        content(quoted, has_escapes)
+    }
+
+    /// Reads an object. `each` receives each key and must read its value.
+    pub(super) fn object(
+        &mut self,
+        mut each: impl FnMut(Cow<'a, str>, &mut Reader<'a>) -> Option<()>,
+    ) -> Option<()> {
+        self.items(b'{', b'}', |this| {
+            let key = this.string()?;
+            this.skip(b':').then(|| each(key, this))?
+        })
+    }
+
+    /// Reads an array. `each` must read each item.
+    pub(super) fn array(&mut self, each: impl FnMut(&mut Reader<'a>) -> Option<()>) -> Option<()> {
+        self.items(b'[', b']', each)
+    }
+
+    fn items(
+        &mut self,
+        start: u8,
+        end: u8,
+        mut each: impl FnMut(&mut Reader<'a>) -> Option<()>,
+    ) -> Option<()> {
+        if !self.skip(start) {
+            return None;
+        }
+        if self.skip(end) {
+            return Some(());
+        }
+        loop {
+            each(self)?;
+            if self.skip(end) {
+                return Some(());
+            }
+            if !self.skip(b',') {
+                return None;
+            }
+        }
+    }
+
+    /// Skips this token if it is next.
+    fn skip(&mut self, token: u8) -> bool {
+        let is_next = self.peek() == Some(token);
+        self.offset += usize::from(is_next);
+        is_next
+    }
+
+    /// Reads a string and returns it with its quotes and escapes, and whether it has escapes.
+    fn quoted(&mut self) -> Option<(&'a str, bool)> {
+        if self.peek()? != b'"' {
+            return None;
+        }
+        let (bytes, start) = (self.text.as_bytes(), self.offset);
+        let mut has_escapes = false;
+        self.offset += 1;
+        loop {
+            let rest = bytes.get(self.offset..)?;
+            let length = plain_length(rest)?;
+            self.offset += length;
+            match rest.get(length..)? {
+                [b'"', ..] => break,
+                [b'\\', b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', ..] => self.offset += 2,
+                [b'\\', b'u', a, b, c, d, ..]
+                    if [a, b, c, d].iter().all(|digit| digit.is_ascii_hexdigit()) =>
+                {
+                    self.offset += 6;
+                }
+                _ => return None,
+            }
+            has_escapes = true;
+        }
+        self.offset += 1;
+        Some((self.text.get(start..self.offset)?, has_escapes))
+    }
+}
+
+/// Returns the number of bytes before the next quote or escape.
+fn plain_length(bytes: &[u8]) -> Option<usize> {
+    let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\';
+    // Without `any`, the check of a chunk is vectorized.
+    let is_plain =
+        |chunk: &&[u8; CHUNK_BYTES]| !chunk.iter().fold(false, |found, byte| found | is_special(byte));
+    let plain = bytes.as_chunks().0.iter().take_while(is_plain).count() * CHUNK_BYTES;
+    Some(plain + bytes[plain..].iter().position(is_special)?)
+}
+
+/// Returns the content of a string with quotes.
+pub(super) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
+    let has_escapes = memchr(b'\\', quoted.as_bytes()).is_some();
+    content(quoted, has_escapes)
+}
+
+fn content(quoted: &str, has_escapes: bool) -> Option<Cow<'_, str>> {
+    if has_escapes {
+        return serde_json::from_str::<Lossy>(quoted).ok().map(|text| Cow::Owned(text.0));
+    }
+    quoted.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
+}
