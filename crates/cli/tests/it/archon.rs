@@ -321,7 +321,7 @@ fn warning_appears_above_the_live_view() {
     let warning =
         "warning: .archon/PROGRESS.md, line 7: there is no file `Missing.lean`; no prover works on it";
     let warning = rows.iter().position(|row| row.trim_end() == warning);
-    let view = rows.iter().position(|row| row.starts_with(&name) && row.contains(": working"));
+    let view = rows.iter().position(|row| row.starts_with(&name) && row.contains(": running"));
     assert!(warning.zip(view).is_some_and(|(warning, view)| warning < view), "{rows:?}");
     fs::write(stage.work().join("go"), "").expect("the stage is writable");
     assert_eq!(terminal.wait(), Some(27));

@@ -140,7 +140,7 @@ fn invalid_output_path_and_time_are_rejected_early() {
     check(&["--output", "/nowhere/report.html"], &["/nowhere/report.html", "hint:", "--output"]);
     check(&["--output", "/proc/report.html"], &["/proc/report.html", "hint:", "--output"]);
     check(&["--output", &inside_file], &["report.html", "hint:", "--output"]);
-    check(&["--output", "work"], &["work: this is a directory", "hint: name a file in it"]);
+    check(&["--output", "work"], &["work: is a directory", "hint: name a file in a directory"]);
     check(&["--format", "text", "--output-format", "json"], &["different formats", "hint:"]);
     check(&["--since", "2999-01-01"], &["in the future", "--help"]);
     check(&["--since", "lately"], &["lately", "12h or 7d"]);
