@@ -31,7 +31,7 @@ pub struct ProgressDisplay {
     region: Option<Region>,
     /// Whether the user chose a permission mode. If not, a mode that asks causes a warning.
     has_permission_mode: bool,
-    /// What was warned of.
+    /// Subjects of the warnings that were printed.
     warned: BTreeSet<&'static str>,
     /// The attempt whose default answers were reported, and the number of its answers so far.
     questions_warned: (u32, usize),

@@ -18,7 +18,7 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
     }
 }
 
-/// What the user can do about faults that do not pass on their own.
+/// Advice for faults that do not pass on their own.
 const ADVICE: [(Fault, &str); 11] = [
     (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
     (Fault::Billing, "check the account's payment, then resume the session"),
