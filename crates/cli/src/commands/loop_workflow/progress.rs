@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex};
 
 /// Prints lines on stderr and, in `--output-format stream-json`, steps on stdout.
 pub struct WorkflowProgress {
-    quiet: bool,
     prints_steps: bool,
     workflow: RunId,
     clock: TimeFormat,
@@ -32,7 +31,6 @@ pub struct WorkflowProgress {
 impl WorkflowProgress {
     pub fn new(global: &GlobalArgs) -> WorkflowProgress {
         WorkflowProgress {
-            quiet: global.quiet,
             prints_steps: output::format(global) == OutputFormat::StreamJson,
             workflow: RunId::from(""),
             clock: TimeFormat::here(),
@@ -74,15 +72,8 @@ impl WorkflowProgress {
         }
     }
 
-    /// Creates the progress of a workflow that is being stopped: no line for each decision.
-    pub fn following(global: &GlobalArgs) -> WorkflowProgress {
-        WorkflowProgress { quiet: true, ..WorkflowProgress::lines_only(global) }
-    }
-
     fn line(&self, at: Moment, text: &str) {
-        if !self.quiet {
-            self.above(|| output::print_status(&format!("{} {text}", self.clock.time(at))));
-        }
+        self.above(|| output::print_status(&format!("{} {text}", self.clock.time(at))));
     }
 
     fn record(&mut self, view: WorkflowView<'_>, record: &WorkflowRecord) {
@@ -123,13 +114,7 @@ fn warning(policy: &WorkflowPolicy, record: &WorkflowRecord) -> Option<String> {
 impl WorkflowObserver for WorkflowProgress {
     fn on_start(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         self.workflow = dir.id().clone();
-        if !self.quiet {
-            output::print_status(&format!(
-                "workflow {} in {}",
-                dir.id(),
-                plan.project_dir.as_path().display()
-            ));
-        }
+        output::print_status(&format!("workflow {} in {}", dir.id(), plan.project_dir.as_path().display()));
         if !self.has_lines_only {
             self.open_view(dir, plan);
         }
@@ -166,9 +151,7 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_warning(&mut self, text: &str) {
-        if !self.quiet {
-            self.above(|| output::print_warning(text, None));
-        }
+        self.above(|| output::print_warning(text, None));
     }
 
     fn on_memory_short(&mut self, available: u64) {
@@ -184,9 +167,7 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_notify_failure(&mut self, failure: &NotifyFailure) {
-        if !self.quiet {
-            self.above(|| output::print_status(&notify_failure(failure)));
-        }
+        self.above(|| output::print_status(&notify_failure(failure)));
     }
 }
 

@@ -10,7 +10,7 @@ use crate::output::print_status;
 use crate::{runtime, signals};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
-use longhaul::workflow::{WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
+use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Workflow, WorkflowLimits, WorkflowPolicy};
 use longhaul_store::{Home, Journal, WorkflowDir};
 
@@ -49,29 +49,24 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
 
 /// Cancels a workflow, with or without a supervisor. Returns 0 once it is finished, whatever its outcome.
 pub fn cancel(global: &GlobalArgs, home: &Home, dir: WorkflowDir, immediately: bool) -> Result<u8, Failure> {
-    let report = runtime::new()?.block_on(finish(global, home, dir, immediately))?;
+    let report = runtime::new()?.block_on(finish(home, dir, immediately))?;
     print_end(global, &report);
     Ok(0)
 }
 
-async fn finish(
-    global: &GlobalArgs,
-    home: &Home,
-    dir: WorkflowDir,
-    immediately: bool,
-) -> Result<WorkflowReport, Failure> {
+async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<WorkflowReport, Failure> {
     let supervisor = supervisor(home);
-    let mut progress = WorkflowProgress::following(global);
     let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     if Journal::is_locked(&dir.journal_path())? {
         dir.requests().send(source)?;
-        match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut progress).await {
+        match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut NoWorkflowObserver).await {
             // The supervisor died meanwhile. This process takes over and cancels.
             Err(WorkflowError::Orphaned(_)) => {}
             followed => return Ok(followed?),
         }
     }
-    let workflow = supervisor.observe_workflow(WorkflowStart::Recover(dir), &mut progress);
+    let mut observer = NoWorkflowObserver;
+    let workflow = supervisor.observe_workflow(WorkflowStart::Recover(dir), &mut observer);
     workflow.canceller().cancel_by(source);
     workflow.await.map_err(|error| match error {
         WorkflowError::AlreadyFinished { ref workflow, .. } => {
