@@ -41,7 +41,7 @@ fn simulate(seed: u64, dir: &RunDir) -> (Vec<SpanData>, RunHistory) {
         .with_id_generator(ids.clone())
         .with_simple_exporter(memory.clone())
         .build();
-    let exporter = Exporter { tracer: Some(provider.tracer("test")), metrics: None, ids: ids };
+    let exporter = Exporter { tracer: Some(provider.tracer("test")), metrics: None, ids };
     let trace = Trace::new(dir, None);
     let mut spans = SpanRecorder::new(exporter, trace, &RunId::from("bcdfgh"), &plan(), BTreeMap::new());
     let records = longhaul_sim::journal(seed);
