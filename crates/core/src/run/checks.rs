@@ -4,8 +4,8 @@
 
 use super::{Phase, Run, WrapUpStage};
 use crate::{
-    Action, AttemptPlan, CheckResult, CheckStage, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy,
-    PromptKind, Record, SessionPlan, StopCause,
+    Action, CheckResult, CheckStage, Fault, Limit, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind,
+    Record, SessionPlan, StopCause,
 };
 
 impl Run {
@@ -51,12 +51,8 @@ impl Run {
                     return self.finish(now.at, Outcome::from_fault(OutcomeKind::Failed, Fault::SessionLost));
                 };
                 let prompt = PromptKind::CheckFailed(self.state.checks);
-                let attempt = self.state.attempts() + 1;
-                self.start_attempt(
-                    policy,
-                    now.at,
-                    AttemptPlan::new(attempt, SessionPlan::Resume(session), prompt),
-                );
+                let plan = self.state.next_plan(SessionPlan::Resume(session), prompt);
+                self.start_attempt(policy, now.at, plan);
             }
         }
     }

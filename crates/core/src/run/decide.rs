@@ -106,7 +106,7 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
             (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), prompt)
         }
     };
-    AttemptPlan::new(state.attempts() + 1, session, prompt)
+    state.next_plan(session, prompt)
 }
 
 fn continue_prompt(state: &State) -> PromptKind {
@@ -262,7 +262,7 @@ impl FailedAttempt<'_> {
         }
         let Some(plan) = &self.state.plan else { return self.end() };
         let session = SessionPlan::Resume(plan.session.id().clone());
-        self.attempt(Remedy::ResumeExisting, self.now.at, self.plan(session, plan.prompt))
+        self.attempt(Remedy::ResumeExisting, self.now.at, self.state.next_plan(session, plan.prompt))
     }
 
     fn session_lost(&self) -> AfterAttempt {
@@ -321,7 +321,7 @@ impl FailedAttempt<'_> {
             Some(from) => {
                 let to = draw_uuid(self.now.roll, SALT_SESSION);
                 let session = SessionPlan::Fork { from: from.clone(), to };
-                self.plan(session, PromptKind::Continue(self.fault))
+                self.state.next_plan(session, PromptKind::Continue(self.fault))
             }
             None => self.new_session_with(PromptKind::Task),
         };
@@ -335,7 +335,8 @@ impl FailedAttempt<'_> {
         };
         match &self.state.session {
             Some(session) if nudges < NUDGES_MAX => {
-                let plan = self.plan(SessionPlan::Resume(session.clone()), PromptKind::Nudge(nudge));
+                let plan =
+                    self.state.next_plan(SessionPlan::Resume(session.clone()), PromptKind::Nudge(nudge));
                 self.attempt(Remedy::Nudge(nudge), self.now.at, plan)
             }
             Some(_) | None => self.end(),
@@ -403,10 +404,6 @@ impl FailedAttempt<'_> {
         }
     }
 
-    fn plan(&self, session: SessionPlan, prompt: PromptKind) -> AttemptPlan {
-        AttemptPlan::new(self.state.attempts() + 1, session, prompt)
-    }
-
     /// Returns the plan that continues the session, if the agent ever opened it. Otherwise nothing was paid
     /// for, and the same plan is repeated with a new session id.
     fn resume_plan(&self) -> AttemptPlan {
@@ -416,7 +413,7 @@ impl FailedAttempt<'_> {
                 let lost =
                     plan.as_ref().map(|plan| plan.prompt).filter(|prompt| self.is_prompt_lost(*prompt));
                 let prompt = lost.unwrap_or(PromptKind::Continue(self.fault));
-                self.plan(SessionPlan::Resume(session.clone()), prompt)
+                self.state.next_plan(SessionPlan::Resume(session.clone()), prompt)
             }
             (None, Some(plan)) => {
                 let session = match &plan.session {
@@ -426,7 +423,7 @@ impl FailedAttempt<'_> {
                         SessionPlan::Fork { from: from.clone(), to: draw_uuid(self.now.roll, SALT_SESSION) }
                     }
                 };
-                self.plan(session, plan.prompt)
+                self.state.next_plan(session, plan.prompt)
             }
             (None, None) => self.new_session_with(PromptKind::Task),
         }
@@ -438,7 +435,7 @@ impl FailedAttempt<'_> {
     }
 
     fn new_session_with(&self, prompt: PromptKind) -> AttemptPlan {
-        self.plan(self.new_session(), prompt)
+        self.state.next_plan(self.new_session(), prompt)
     }
 
     fn new_session(&self) -> SessionPlan {

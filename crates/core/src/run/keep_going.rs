@@ -6,9 +6,8 @@
 use super::{LimitState, Observations, Run, WrapUpStage};
 use crate::classify::classify_reported_success;
 use crate::{
-    Action, AfterAttempt, AgentResult, AttemptPlan, Evidence, Fault, KeepGoing, KeepGoingPrompt,
-    LimitThreshold, LimitUsage, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind, Record, Remedy,
-    SessionPlan,
+    Action, AfterAttempt, AgentResult, Evidence, Fault, KeepGoing, KeepGoingPrompt, LimitThreshold,
+    LimitUsage, Moment, Now, Outcome, OutcomeKind, Policy, PromptKind, Record, Remedy, SessionPlan,
 };
 
 // After the first claim, the agent is asked to confirm it.
@@ -108,7 +107,7 @@ impl Run {
         let Some(session) = self.state.session.clone() else {
             return AfterAttempt::Finish(Outcome::from_fault(OutcomeKind::Failed, Fault::SessionLost));
         };
-        let plan = AttemptPlan::new(self.state.attempts() + 1, SessionPlan::Resume(session), prompt);
+        let plan = self.state.next_plan(SessionPlan::Resume(session), prompt);
         AfterAttempt::Attempt { at, remedy: Remedy::KeepGoing, plan }
     }
 

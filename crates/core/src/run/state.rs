@@ -3,8 +3,8 @@
 use crate::limits::TurnSize;
 use crate::{
     AfterAttempt, AgentResult, AttemptPlan, CancelSource, CheckStage, Clocks, Fault, Limit, LimitUsage,
-    Moment, Outcome, OutcomeKind, ProcessId, Questions, ResumeStrategy, SessionId, Span, StartupError,
-    StopCause, StopLevel, Usage, Verified,
+    Moment, Outcome, OutcomeKind, ProcessId, PromptKind, Questions, ResumeStrategy, SessionId, SessionPlan,
+    Span, StartupError, StopCause, StopLevel, Usage, Verified,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -225,6 +225,11 @@ impl State {
     /// Returns the number of planned attempts.
     pub fn attempts(&self) -> u32 {
         self.plan.as_ref().map_or(0, |plan| plan.attempt)
+    }
+
+    /// Returns the plan of the next attempt.
+    pub(crate) fn next_plan(&self, session: SessionPlan, prompt: PromptKind) -> AttemptPlan {
+        AttemptPlan::new(self.attempts() + 1, session, prompt)
     }
 
     /// Returns the clocks as of `at`: with the current wait as waiting, and the current suspension as downtime.
