@@ -1,9 +1,8 @@
 //! Reads the usage and cost of each turn of a run from its transcript.
 
-use longhaul_agent::transcript_message::{MessageUsage, TranscriptMessage};
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Dollars, Usd};
 use longhaul_store::{CostBreakdown, RunDir, SubagentCost, TurnCost, read_lines_from};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -29,21 +28,6 @@ struct Subagent {
     message: Option<String>,
 }
 
-/// The fields of a transcript's line that concern cost. Texts and arguments are skipped.
-#[derive(Deserialize)]
-struct CostLine {
-    timestamp: Option<String>,
-    attempt: u32,
-    parent_tool_use_id: Option<String>,
-    id: Option<String>,
-    model: Option<String>,
-    #[serde(default)]
-    subagent: bool,
-    tool_use_id: Option<String>,
-    usage: Option<MessageUsage>,
-    estimated_cost_usd: Option<f64>,
-}
-
 impl CostBreakdownReader {
     pub(crate) fn new() -> CostBreakdownReader {
         CostBreakdownReader {
@@ -58,9 +42,9 @@ impl CostBreakdownReader {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
             if TranscriptMessage::can_concern_cost(line)
-                && let Ok(message) = serde_json::from_slice::<CostLine>(line)
+                && let Ok(message) = serde_json::from_slice(line)
             {
-                self.apply(&message);
+                self.add(&message);
             }
             ControlFlow::Continue(())
         });
@@ -72,7 +56,13 @@ impl CostBreakdownReader {
         self.breakdown.clone()
     }
 
-    fn apply(&mut self, message: &CostLine) {
+    /// Returns the costs of all messages so far.
+    pub(crate) fn breakdown(&self) -> &CostBreakdown {
+        &self.breakdown
+    }
+
+    /// Adds the next message of the transcript.
+    pub(crate) fn add(&mut self, message: &TranscriptMessage) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.start_subagent(call, message);
         }
@@ -82,7 +72,7 @@ impl CostBreakdownReader {
         }
     }
 
-    fn turn(&mut self, message: &CostLine) {
+    fn turn(&mut self, message: &TranscriptMessage) {
         let Some(usage) = message.usage.filter(|_| self.breakdown.turns.len() < TURNS_MAX) else { return };
         let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
         self.cumulative_cost = self.cumulative_cost.zip(cost).map(|(total, cost)| total + cost);
@@ -102,7 +92,7 @@ impl CostBreakdownReader {
         });
     }
 
-    fn start_subagent(&mut self, call: &str, message: &CostLine) {
+    fn start_subagent(&mut self, call: &str, message: &TranscriptMessage) {
         if self.indices.contains_key(call) || self.indices.len() >= SUBAGENTS_MAX {
             return;
         }
@@ -117,7 +107,7 @@ impl CostBreakdownReader {
         });
     }
 
-    fn subagent(&mut self, call: &str, message: &CostLine) {
+    fn subagent(&mut self, call: &str, message: &TranscriptMessage) {
         // The sub-agent may have started in a session before this run.
         self.start_subagent(call, message);
         let Some(existing) = self.indices.get_mut(call) else { return };

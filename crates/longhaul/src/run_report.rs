@@ -2,7 +2,6 @@
 
 mod errors;
 
-use crate::cost_breakdown::CostBreakdownReader;
 pub use errors::FailedCheck;
 use errors::errors;
 use longhaul_agent::AttemptSnapshot;
@@ -150,8 +149,8 @@ pub(crate) fn write_summaries(
     policy: &Policy,
     harness: Option<Harness>,
     report: &RunReport,
+    breakdown: CostBreakdown,
 ) {
-    let breakdown = CostBreakdownReader::new().read(dir);
     let summary =
         cost_summary(dir, run.state(), policy.limits, breakdown, report.model.clone(), report.finished_at);
     let _ = dir.write_cost_summary(&summary);

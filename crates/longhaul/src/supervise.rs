@@ -92,7 +92,8 @@ impl RunningSupervisor<'_> {
                 let ended = &world.ended;
                 let report =
                     RunReport::new(dir, run, outcome, finished_at, &ended.snapshot, ended.startup_message());
-                write_summaries(dir, run, policy, spec.harness, &report);
+                let costs = world.subscribers.recorder.costs();
+                write_summaries(dir, run, policy, spec.harness, &report, costs);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.

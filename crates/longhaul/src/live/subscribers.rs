@@ -23,7 +23,7 @@ pub(crate) struct Subscribers<'a> {
     diagnostic: Diagnostic,
     observer: ObserverSubscriber<'a>,
     /// Writes the transcript, for people.
-    recorder: TranscriptRecorder,
+    pub(crate) recorder: TranscriptRecorder,
     pub(crate) notifier: Notifier<'a>,
 }
 

@@ -7,11 +7,14 @@
 
 use super::stream_replay::decode;
 use super::subscriber::Subscriber;
+use crate::cost_breakdown::CostBreakdownReader;
 use crate::handoff::user_prompt;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, SessionId};
-use longhaul_store::{ArrayFile, AttemptDir, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339};
+use longhaul_store::{
+    ArrayFile, AttemptDir, CostBreakdown, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339,
+};
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -33,6 +36,7 @@ struct TranscriptFile {
     /// The transcript as one array, for a harness. It is rebuilt at the end of an attempt if a write failed.
     array: Option<ArrayFile>,
     attempts: BTreeMap<u32, RecordedCounts>,
+    costs: CostBreakdownReader,
     /// All attempts up to this one are recorded to their end.
     complete: u32,
 }
@@ -70,6 +74,14 @@ impl TranscriptRecorder {
         harness: Option<Harness>,
     ) -> TranscriptRecorder {
         TranscriptRecorder { dir, dialect, harness, file: None, open_attempt: None }
+    }
+
+    /// Returns the costs of the recorded messages.
+    pub(crate) fn costs(&self) -> CostBreakdown {
+        match &self.file {
+            Some(file) => file.costs.breakdown().clone(),
+            None => CostBreakdownReader::new().read(&self.dir),
+        }
     }
 
     /// Runs a write. After a failure the file is closed, because it may end within a line, and opened again
@@ -261,7 +273,9 @@ impl TranscriptFile {
         })?;
         // The last attempt may be incomplete.
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
-        Ok(TranscriptFile { file, array: None, attempts, complete })
+        let mut costs = CostBreakdownReader::new();
+        costs.read(dir);
+        Ok(TranscriptFile { file, array: None, attempts, costs, complete })
     }
 
     fn counts(&self, attempt: u32) -> RecordedCounts {
@@ -281,6 +295,7 @@ impl TranscriptFile {
         }
         for message in messages {
             count(self.attempts.entry(message.attempt).or_default(), message.kind);
+            self.costs.add(message);
         }
         Ok(())
     }
