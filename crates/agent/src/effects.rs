@@ -120,14 +120,13 @@ impl EffectRules {
     }
 
     fn names_program(&self, script: &str) -> bool {
-        // As in a shell, only characters of ASCII separate words.
-        let is_separator = |byte: &u8| byte.is_ascii() && !is_name_char(char::from(*byte));
-        script.as_bytes().split(is_separator).any(|word| self.names.contains(word))
+        script.as_bytes().split(|byte| !is_name_byte(*byte)).any(|word| self.names.contains(word))
     }
 }
 
-fn is_name_char(c: char) -> bool {
-    c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+' | '@')
+/// Returns whether a byte can be part of a program's name. As in a shell, only characters of ASCII separate words.
+fn is_name_byte(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' | b'+' | b'@' | 0x80..)
 }
 
 #[cfg(test)]

@@ -166,27 +166,38 @@ impl<T> BoundedLog<T> {
 
 /// Truncates a text to one line without characters that could disturb a terminal or a list.
 fn sanitize_line(text: &str) -> String {
-    let mut line = String::with_capacity(EFFECT_CHARS_MAX);
-    let (mut chars, mut separator) = (0, "");
-    for c in text.trim().chars() {
-        match c {
-            '\n' if !line.is_empty() => separator = " ⏎ ",
-            _ if c.is_whitespace() => {
+    // Two bytes per character leave room for the characters that are dropped.
+    let (whole, text) = (text.trim(), truncate_to_bytes(text.trim(), 2 * EFFECT_CHARS_MAX));
+    let mut line = String::with_capacity(text.len());
+    let (mut rest, mut separator) = (text, "");
+    while !rest.is_empty() {
+        // Plain characters are copied together.
+        let plain = rest.bytes().take_while(u8::is_ascii_graphic).count();
+        let (word, others) = rest.split_at(plain);
+        let other = others.chars().next();
+        rest = &others[other.map_or(0, char::len_utf8)..];
+        if !word.is_empty() {
+            line.push_str(mem::take(&mut separator));
+            line.push_str(word);
+        }
+        match other {
+            Some('\n') if !line.is_empty() => separator = " ⏎ ",
+            Some(c) if c.is_whitespace() => {
                 if separator.is_empty() && !line.is_empty() {
                     separator = " ";
                 }
             }
-            _ if !c.is_ascii_graphic() && (c.is_control() || is_invisible(c)) => {}
-            _ => {
-                chars += separator.chars().count() + 1;
-                if chars > EFFECT_CHARS_MAX {
-                    line.push('…');
-                    break;
-                }
+            Some(c) if !c.is_control() && !is_invisible(c) => {
                 line.push_str(mem::take(&mut separator));
                 line.push(c);
             }
+            Some(_) | None => {}
         }
+    }
+    let end = line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end);
+    if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
+        line.truncate(end.unwrap_or(line.len()));
+        line.push('…');
     }
     line
 }

@@ -1,6 +1,6 @@
 //! A rule of the table: a program, and the arguments with which its side effects reach outside the workspace.
 
-use super::is_name_char;
+use super::is_name_byte;
 use crate::pattern::{Pattern, empty_pattern};
 use serde::Deserialize;
 
@@ -50,7 +50,7 @@ impl ProgramRule {
         if self.names.is_empty() || self.names.iter().any(String::is_empty) {
             return Err("a program without names, expected for example names = [\"deploy.sh\"]".to_owned());
         }
-        match self.names.iter().find(|name| !name.chars().all(is_name_char)) {
+        match self.names.iter().find(|name| !name.bytes().all(is_name_byte)) {
             Some(name) => Err(format!(
                 "\"{name}\" is not a program name (letters, digits and -_.+@, without its directory)"
             )),
