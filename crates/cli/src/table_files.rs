@@ -4,8 +4,8 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, OrFailure};
 use longhaul_agent::{Tables, UserTables, UserTablesError};
-use longhaul_store::open_regular;
-use std::io::{self, Read};
+use longhaul_store::{open_regular, read_at_most};
+use std::io;
 use std::path::Path;
 
 // Bundled tables have a few kilobytes; the text is stored with every run.
@@ -38,14 +38,4 @@ pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let bytes = open_regular(path).and_then(|file| read_at_most(file, TABLE_BYTES_MAX));
     let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
     text.or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
-}
-
-/// Reads everything. More bytes than the maximum are an error.
-pub fn read_at_most(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    source.take(bytes_max + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > bytes_max {
-        return Err(io::Error::other(format!("it is longer than {bytes_max} bytes")));
-    }
-    Ok(bytes)
 }

@@ -79,7 +79,7 @@ pub use longhaul_core::{OsText, rfc3339};
 pub use notify_receipts::NotifyFiles;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use redact::redact;
-pub use regular::{open_regular, read_regular, read_regular_to_string};
+pub use regular::{open_regular, read_at_most, read_regular, read_regular_to_string};
 pub use remove::OUTSIDE_LINK;
 pub use run_dir::RunDir;
 pub use run_id::is_run_id;

@@ -38,6 +38,16 @@ pub(crate) fn open_regular_with(options: &mut OpenOptions, path: &Path) -> io::R
     }
 }
 
+/// Reads everything. More bytes than the maximum are an error.
+pub fn read_at_most(source: impl Read, bytes_max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(io::Error::other(format!("it is longer than {bytes_max} bytes")));
+    }
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::{open_regular, read_regular};

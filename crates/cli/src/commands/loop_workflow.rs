@@ -3,7 +3,6 @@
 mod board;
 mod dry_run;
 mod envelope;
-mod lines;
 mod phase_run;
 mod plan_check;
 mod progress;
@@ -15,7 +14,6 @@ pub use dry_run::LoopDryRun;
 pub use dry_run::{ValidateOutput, print as print_dry_run};
 #[cfg(test)]
 pub use envelope::WorkflowEnvelope;
-pub use lines::{headline, phase_lines, phases_lines, warning_line};
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};

@@ -38,3 +38,4 @@ pub mod simulate;
 pub mod status;
 pub mod watchdog;
 pub mod why;
+mod workflow_lines;

@@ -2,8 +2,9 @@
 
 mod watch;
 
-use super::loop_workflow::{self, phases_lines};
+use super::loop_workflow;
 use super::runs::{Row, RowState, activity, table};
+use super::workflow_lines::{self, phases_lines};
 use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -153,7 +154,7 @@ fn tree(status: &WorkflowStatus, activities: Option<&BTreeMap<String, String>>, 
 }
 
 fn headline(status: &WorkflowStatus) -> String {
-    loop_workflow::headline(&format!("workflow {}", status.workflow_id), status)
+    workflow_lines::headline(&format!("workflow {}", status.workflow_id), status)
 }
 
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {

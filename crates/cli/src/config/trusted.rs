@@ -3,14 +3,13 @@
 //! Never reads a project's file, and never extends what a file may set.
 
 use super::file::FileTrust;
-use crate::open_home;
 use longhaul_store::{Durability, Home, read_regular, replace_json};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 #[derive(Debug, Serialize, Deserialize)]
 struct TrustedFile {
@@ -22,7 +21,7 @@ struct TrustedFile {
 
 /// Returns whether the user trusts this content of the file. An unreadable record means no trust.
 pub fn file_trust(path: &Path, content: &str) -> FileTrust {
-    let Ok(home) = open_home::locate() else { return FileTrust::Unknown };
+    let Ok(home) = Home::locate(None, |name| env::var_os(name)) else { return FileTrust::Unknown };
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let found = read_regular(&record_path(&home, &path)).ok();
     match found.and_then(|bytes| serde_json::from_slice::<TrustedFile>(&bytes).ok()) {
@@ -34,6 +33,7 @@ pub fn file_trust(path: &Path, content: &str) -> FileTrust {
     }
 }
 
+/// Marks this content of the file as trusted.
 pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let record_path = record_path(home, &path);

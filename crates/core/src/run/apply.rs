@@ -299,6 +299,8 @@ impl State {
             Remedy::WaitOut => {
                 self.outage_started_at.get_or_insert(at);
                 self.outage_waits += 1;
+                // Each agent may die in the outage before its session has a message. The outage has its own bound.
+                self.faults_with_new_session.remove(&Fault::SessionLost);
                 if self.result.is_some_and(|result| result.api_error == Some(ApiError::Malformed)) {
                     self.malformed_responses += 1;
                 }

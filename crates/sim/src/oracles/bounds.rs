@@ -197,6 +197,7 @@ impl Bounds {
                 self.waits += 1;
                 self.outage_started_at.get_or_insert(case.now);
                 self.malformed_responses += u32::from(is_malformed(case.evidence));
+                self.faults_with_new_session[Fault::SessionLost as usize] = false;
             }
             Bound::Retries | Bound::Timeout | Bound::AgentLimit => self.failures += 1,
             Bound::Once | Bound::OnceSlowly => {

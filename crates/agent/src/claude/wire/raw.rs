@@ -2,12 +2,10 @@
 
 use super::reader::{Reader, unquote};
 use super::{Block, Field, List, Text};
-use serde::de::{Deserializer, Visitor};
 use serde::ser::Error;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
-use std::fmt;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::claude) struct Raw<'a>(Option<&'a str>);
@@ -83,26 +81,6 @@ impl<'a> Raw<'a> {
     /// Parses content into blocks. A plain string is one text block.
     pub(in crate::claude) fn blocks(self) -> Vec<Block<'a>> {
         Content::read(&mut Reader::new(self.json())).map(|content| content.0).unwrap_or_default()
-    }
-}
-
-/// A string that may contain half surrogate pairs.
-pub(super) struct Lossy(pub(super) String);
-
-impl<'de> Deserialize<'de> for Lossy {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        struct LossyVisitor;
-        impl Visitor<'_> for LossyVisitor {
-            type Value = Lossy;
-            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-                out.write_str("a string")
-            }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
-                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
-            }
-        }
-        // As bytes, because only then does serde_json accept half pairs.
-        input.deserialize_bytes(LossyVisitor)
     }
 }
 

@@ -1,11 +1,11 @@
 //! Reads JSON in one pass over its text, for records that borrow from it. Accepts exactly what serde_json accepts,
 //! except that half surrogate pairs become replacement characters.
 
-use super::raw::Lossy;
 use memchr::memchr;
-use serde::de::IgnoredAny;
+use serde::de::{Deserialize, Deserializer as Input, IgnoredAny, Visitor};
 use serde_json::Deserializer;
 use std::borrow::Cow;
+use std::fmt;
 
 const CHUNK_BYTES: usize = 16;
 
@@ -144,4 +144,24 @@ fn content(quoted: &str, has_escapes: bool) -> Option<Cow<'_, str>> {
         return serde_json::from_str::<Lossy>(quoted).ok().map(|text| Cow::Owned(text.0));
     }
     quoted.strip_prefix('"')?.strip_suffix('"').map(Cow::Borrowed)
+}
+
+/// A string that may contain half surrogate pairs.
+struct Lossy(String);
+
+impl<'de> Deserialize<'de> for Lossy {
+    fn deserialize<D: Input<'de>>(input: D) -> Result<Self, D::Error> {
+        struct LossyVisitor;
+        impl Visitor<'_> for LossyVisitor {
+            type Value = Lossy;
+            fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+                out.write_str("a string")
+            }
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Lossy, E> {
+                Ok(Lossy(String::from_utf8_lossy(bytes).into_owned()))
+            }
+        }
+        // As bytes, because only then does serde_json accept half pairs.
+        input.deserialize_bytes(LossyVisitor)
+    }
 }

@@ -1,8 +1,8 @@
 //! The live view of a workflow: its phases and its live runs in at most twelve lines, as a pure function of its
 //! status, the time and the size of the terminal. A run's own files say what it does.
 
-use super::lines::headline;
 use crate::commands::runs::working;
+use crate::commands::workflow_lines::headline;
 use crate::output::color::{Colors, Style};
 use crate::output::envelope_text::fit;
 use crate::output::{phrases, time};

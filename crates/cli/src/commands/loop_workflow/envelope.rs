@@ -1,8 +1,8 @@
 //! The JSON output of `longhaul loop`, and its text: the outcome, what failed, and what to type next.
 
-use super::lines::phases_lines;
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::runs::table::outcome_style;
+use crate::commands::workflow_lines::phases_lines;
 use crate::output;
 use crate::output::color::{Colors, Style};
 use crate::output::phrases::money;

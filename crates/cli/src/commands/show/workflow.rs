@@ -2,8 +2,8 @@
 
 use super::text::line;
 use crate::args::GlobalArgs;
-use crate::commands::loop_workflow::{phase_lines, warning_line};
 use crate::commands::runs::table::outcome_style;
+use crate::commands::workflow_lines::{phase_lines, warning_line};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;

@@ -36,6 +36,23 @@ fn replaces_lost_session_once() {
 }
 
 #[test]
+fn replaces_each_session_that_an_outage_loses() {
+    check_run(
+        "working; signal 9; retry; refuses lost; exit 1; spawn; open; ends 529; idle; exit 1; retry; refuses lost; exit 1",
+        expect![[r#"
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
+            spawn            spawned 7
+            open             opened s2
+            ends 529         -
+            idle             input closed; > close input
+            exit 1           overloaded -> wait_out in 2s: 4 resume s2, continue (overloaded); > sweep
+            exit 1           session_lost -> replace_lost_session in 0s: 5 new s3, task; > sweep; attempt 5 new s3, task; strategy fresh (never opened); > spawn 5
+        "#]],
+    );
+}
+
+#[test]
 fn replaces_lost_session_without_warning() {
     check_run_with(
         &Policy { session_loss: SessionLoss::Fresh, ..plain() },

@@ -3,9 +3,8 @@
 use crate::args::playbook::ExtractArgs;
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;
-use crate::table_files::read_at_most;
 use longhaul_playbook::judging::Excerpt;
-use longhaul_store::open_regular;
+use longhaul_store::{open_regular, read_at_most};
 use std::io;
 use std::path::PathBuf;
 
