@@ -60,7 +60,7 @@ fn plays_a_run_on_a_full_disk() {
 
     let stream = dir.join("stream.jsonl");
     let size = fs::metadata(&stream).expect("written before the limit").len();
-    assert_full(&compact(&stream, &[0..1]).expect_err("no room"));
+    assert_full(&compact(&stream, std::slice::from_ref(&(0..1))).expect_err("no room"));
     assert_eq!(fs::metadata(&stream).expect("still there").len(), size);
     assert_eq!(names(&dir).len(), 2);
 }
