@@ -1,10 +1,11 @@
 //! Commands that a user can type to continue a finished run. Each works as printed: it has no placeholder,
 //! and `longhaul` accepts it for this run. This module reads no file except to find an installed agent.
 
+use crate::args::AgentKind;
 use longhaul::find_agent::find_claude;
 use longhaul_core::{
-    Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec, StartupError,
-    Usd, flag_span,
+    AgentProgram, Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec,
+    StartupError, Usd, flag_span,
 };
 use longhaul_store::{Journal, RunDir};
 use std::path::Path;
@@ -18,8 +19,8 @@ pub struct CommandContext<'a> {
     pub model: Option<&'a str>,
     /// The requested permission mode.
     pub permission_mode: Option<&'a str>,
-    /// The agent's program.
-    pub program: &'a Path,
+    /// The agent.
+    pub agent: &'a AgentProgram,
 }
 
 impl<'a> From<&'a RunSpec> for CommandContext<'a> {
@@ -28,7 +29,7 @@ impl<'a> From<&'a RunSpec> for CommandContext<'a> {
             policy: &spec.policy,
             model: spec.model.as_deref(),
             permission_mode: spec.permission_mode.as_deref(),
-            program: &spec.agent.program,
+            agent: &spec.agent,
         }
     }
 }
@@ -69,7 +70,7 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
         (OutcomeKind::NotStarted, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
-            unusable(state.startup, context.program, resume)
+            unusable(state.startup, context.agent, resume)
         }
         (_, fault) => by_fault(outcome, fault, context)
             .map_or_else(|| vec![resume("")], |flags| flags.iter().map(|flags| resume(flags)).collect()),
@@ -108,7 +109,11 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
 }
 
 /// Returns the commands for a run whose agent refused to start.
-fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str) -> String) -> Vec<String> {
+fn unusable(
+    startup: Option<StartupError>,
+    agent: &AgentProgram,
+    resume: impl Fn(&str) -> String,
+) -> Vec<String> {
     match startup {
         Some(StartupError::BypassAsRoot) => {
             vec![format!("IS_SANDBOX=1 {}", resume("")), resume("--permission-mode acceptEdits")]
@@ -124,7 +129,9 @@ fn unusable(startup: Option<StartupError>, program: &Path, resume: impl Fn(&str)
             | StartupError::SessionHeld,
         )
         | None => {
-            let other = find_claude(None).ok().filter(|found| found != program);
+            let is_claude = agent.name == AgentKind::Claude.as_str();
+            let other = is_claude.then(|| find_claude(None).ok()).flatten();
+            let other = other.filter(|found| *found != agent.program);
             let other =
                 other.map(|found| resume(&format!("--agent-path {}", quoted(&found.display().to_string()))));
             other.into_iter().chain(["longhaul doctor".to_owned(), resume("")]).collect()

@@ -2,6 +2,7 @@
 //! installed. Finds the agent's sessions. It never starts or changes anything.
 
 use longhaul_agent::default_dialect;
+use longhaul_core::AgentProgram;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt;
@@ -71,6 +72,17 @@ pub fn find_program(command: &str) -> Result<PathBuf, AgentError> {
     let path = env::var_os("PATH").unwrap_or_default();
     let found = env::split_paths(&path).map(|dir| dir.join(command)).find(|path| is_executable(path));
     found.ok_or_else(|| AgentError::NotInPath(command.to_owned()))
+}
+
+/// Finds the program of a recorded run: the one that the user named, else the recorded one, else one of the same kind.
+pub(crate) fn find_recorded(agent: &AgentProgram, requested: Option<&Path>) -> Result<PathBuf, AgentError> {
+    let found = resolve_program(requested.unwrap_or(&agent.program));
+    match agent.program.file_name().and_then(OsStr::to_str) {
+        _ if found.is_ok() || requested.is_some() => found,
+        _ if agent.name == default_dialect().name() => find_claude(None),
+        Some(name) => find_program(name).or(found),
+        None => found,
+    }
 }
 
 fn resolve_program(path: &Path) -> Result<PathBuf, AgentError> {

@@ -4,7 +4,7 @@ mod errors;
 
 pub use errors::FailedCheck;
 use errors::errors;
-use longhaul_agent::AttemptSnapshot;
+use longhaul_agent::{AttemptSnapshot, default_dialect};
 use longhaul_core::{
     AgentResult, BackgroundTask, Clocks, Fault, Harness, Limits, Moment, Outcome, OutcomeKind, Policy,
     Questions, Run, RunId, SessionId, Span, StartupError, State, Usage, Verified,
@@ -126,7 +126,9 @@ fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> 
                 .to_owned(),
         ),
         StartupError::NotAnAgent => {
-            Some(format!("{program} is not Claude Code: it exited without a line of the agent's protocol"))
+            let is_claude = plan.spec.agent.name == default_dialect().name();
+            let kind = if is_claude { "not Claude Code" } else { "no agent of the Agent Client Protocol" };
+            Some(format!("{program} is {kind}: it exited without a line of the agent's protocol"))
         }
         StartupError::SandboxMissing => {
             let needs = "the run's network rules need the agent's sandbox: install the missing programs that the agent lists";

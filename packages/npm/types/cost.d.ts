@@ -44,11 +44,11 @@ export interface Row {
    */
   cache_read_input_tokens: number;
   /**
-   * Cost estimated by Longhaul for usage without a report.
+   * The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
    */
   estimated_cost_usd: Dollars;
   /**
-   * Input tokens that were not read from a cache.
+   * Input tokens that no cache served.
    */
   input_tokens: number;
   /**
@@ -64,7 +64,7 @@ export interface Row {
    */
   name: string | null;
   /**
-   * Output tokens, including thinking.
+   * Output tokens, thinking included.
    */
   output_tokens: number;
   /**
@@ -76,15 +76,15 @@ export interface Row {
    */
   task: string | null;
   /**
-   * Sum of reported and estimated cost.
+   * Reported cost plus estimated cost.
    */
   total_cost_usd: Dollars;
   /**
-   * Estimated tokens of truncated messages. They are not included in the other counts.
+   * Estimated tokens of truncated messages. The counts above do not include them.
    */
   truncated_tokens: number;
   /**
-   * Whether some usage has no known price. The cost is then a lower bound.
+   * Whether some tokens have no known price.
    */
   unpriced: boolean;
 }

@@ -327,4 +327,11 @@ fn other_programs_are_no_agents() {
     let output = call.output();
     let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope");
     assert_eq!(envelope["run"]["fault"], "agent_unusable", "{envelope}");
+    let errors = envelope["errors"].to_string();
+    assert!(errors.contains("broken is no agent of the Agent Client Protocol"), "{errors}");
+    // Claude Code, which this machine may have, cannot continue it.
+    let claude = stage.script("claude", "exit 1");
+    let bin = claude.parent().expect("a directory");
+    let shown = stage.longhaul(["show", "@", "--output-format", "json"]).env("PATH", bin).output();
+    assert!(!shown.stdout.contains("--agent-path"), "{}", shown.stdout);
 }

@@ -4,7 +4,7 @@
 
 use crate::artifacts;
 use crate::call::{Call, Output, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
@@ -419,6 +419,47 @@ fn import_needs_the_path_of_a_missing_agent() {
     let named = ["--agent-path", &agent.display().to_string()];
     json(&import(&target, &file, &named).output());
     assert_eq!(target.only_run().plan().expect("a plan").spec.agent.program.as_path(), agent);
+    json(&source.longhaul(["cancel", "@"]).output());
+}
+
+#[test]
+fn imported_run_of_another_agent_keeps_its_command() {
+    let (source, server) = (Stage::new(), Server::start(STEPS));
+    shell(&source, &source.work(), "git init -qb main");
+    let script = format!("exec '{LONGHAUL}' \"$@\"");
+    let agent = source.script("other-agent", &script);
+    let args = [
+        "run",
+        "--agent",
+        "acp",
+        "p",
+        "--preset",
+        "drill",
+        "--permission-mode",
+        "bypassPermissions",
+        "--cwd",
+    ];
+    let run = source.longhaul(args).args([source.work()]).args(["--"]).args([&agent]);
+    let run = run.args(["drill-agent", "--acp"]).against(&server).start();
+    wait_until("the tool runs", || source.work().join("started").exists());
+    run.kill();
+    power_off(&source.only_run());
+    let file = source.folder().join("run.longhaul");
+    json(&export(&source, &["@", "-o", "run.longhaul"]).output());
+    fs::remove_file(agent).expect("the test owns the file");
+
+    let target = Stage::new();
+    let bin = bin_with_git(&target);
+    let missing = import(&target, &file, &[]).env("PATH", &bin).output();
+    missing.assert_error(&["cannot find the agent", "other-agent: there is no such file", "--agent-path"]);
+    let agent = target.script("other-agent", &script);
+    let named = ["--agent-path", &agent.display().to_string()];
+    json(&import(&target, &file, &named).env("PATH", &bin).output());
+    let imported = target.only_run().plan().expect("a plan").spec.agent;
+    assert_eq!(
+        (imported.program, imported.leading_args),
+        (agent, vec!["drill-agent".to_owned(), "--acp".to_owned()])
+    );
     json(&source.longhaul(["cancel", "@"]).output());
 }
 

@@ -8,9 +8,10 @@ use super::restore::restore;
 use super::scratch::{register_temporary, scratch};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, archive};
-use crate::find_agent::find_claude;
+use crate::find_agent::find_recorded;
 use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
+use longhaul_agent::default_dialect;
 use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, Workflow, WorkflowRecord};
 use longhaul_store::{Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan};
 use serde::Serialize;
@@ -294,12 +295,18 @@ fn find_agent(
     is_finished: bool,
     named: Option<&Path>,
 ) -> Result<bool, TransferError> {
-    if named.is_none() && (is_finished || find_claude(Some(&agent.program)).is_ok()) {
+    if named.is_none() && is_finished {
         return Ok(false);
     }
-    agent.program = find_claude(named)?;
-    // These arguments belong to the recorded program, which is not on this machine.
-    agent.leading_args.clear();
+    let program = find_recorded(agent, named)?;
+    if program == agent.program {
+        return Ok(false);
+    }
+    agent.program = program;
+    // Claude Code is a whole program. Another agent may need its arguments, like `opencode acp`.
+    if agent.name == default_dialect().name() {
+        agent.leading_args.clear();
+    }
     Ok(true)
 }
 

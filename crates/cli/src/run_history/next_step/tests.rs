@@ -4,10 +4,9 @@ use crate::args::Cli;
 use crate::next_commands::{CommandContext, next_commands};
 use clap::CommandFactory;
 use longhaul_core::{
-    AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Policy, Preset,
-    Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
+    AfterAttempt, AgentProgram, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Policy,
+    Preset, Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
 };
-use std::path::Path;
 
 const STARTUPS: [StartupError; 9] = [
     StartupError::ProgramMissing,
@@ -73,8 +72,13 @@ fn every_command_parses_as_printed() {
     for limits in [Limits::default(), limits] {
         let policy = Policy { limits, attempt_timeout: Some(Span::from_mins(7)), ..Preset::Default.policy() };
         for mode in [None, Some("acceptEdits"), Some("bypassPermissions")] {
-            let program = Path::new("/no/such/claude");
-            let context = CommandContext { policy: &policy, model: mode, permission_mode: mode, program };
+            let agent = &AgentProgram {
+                name: "claude".to_owned(),
+                program: "/no/such/claude".into(),
+                leading_args: Vec::new(),
+                args: Vec::new(),
+            };
+            let context = CommandContext { policy: &policy, model: mode, permission_mode: mode, agent };
             for kind in OutcomeKind::ALL {
                 let plain = run(Outcome { kind: *kind, ..Outcome::DONE }, None, spent);
                 assert_eq!(check(&plain, context) > 0, *kind != OutcomeKind::Done, "{kind}");

@@ -10,14 +10,14 @@ use crate::output::time::TimeFormat;
 use crate::output::timeline_text::{next_text, text};
 use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
 use longhaul_core::{
-    Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
-    FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,
-    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId, SessionFileState, SessionPlan,
-    SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens, Usage, Usd,
+    Action, AgentProgram, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence,
+    Exit, FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId,
+    ProcessState, RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId,
+    SessionFileState, SessionPlan, SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens,
+    Usage, Usd,
 };
 use longhaul_store::WatchdogStop;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Returns the default policy without jitter, so that waits are round numbers.
 pub fn plain() -> Policy {
@@ -53,8 +53,13 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         is_outcome_published: is_finished,
         now: trace_run.at,
     };
-    let context =
-        CommandContext { policy, model: None, permission_mode: None, program: Path::new("/bin/claude") };
+    let agent = AgentProgram {
+        name: "claude".to_owned(),
+        program: "/bin/claude".into(),
+        leading_args: Vec::new(),
+        args: Vec::new(),
+    };
+    let context = CommandContext { policy, model: None, permission_mode: None, agent: &agent };
     let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, context, status, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }

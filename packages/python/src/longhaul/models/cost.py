@@ -22,11 +22,11 @@ class Row:
     """
     estimated_cost_usd: float
     """
-    Cost estimated by Longhaul for usage without a report.
+    The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
     """
     input_tokens: int
     """
-    Input tokens that were not read from a cache.
+    Input tokens that no cache served.
     """
     key: str | None
     """
@@ -42,7 +42,7 @@ class Row:
     """
     output_tokens: int
     """
-    Output tokens, including thinking.
+    Output tokens, thinking included.
     """
     reported_cost_usd: float
     """
@@ -54,15 +54,15 @@ class Row:
     """
     total_cost_usd: float
     """
-    Sum of reported and estimated cost.
+    Reported cost plus estimated cost.
     """
     truncated_tokens: int
     """
-    Estimated tokens of truncated messages. They are not included in the other counts.
+    Estimated tokens of truncated messages. The counts above do not include them.
     """
     unpriced: bool
     """
-    Whether some usage has no known price. The cost is then a lower bound.
+    Whether some tokens have no known price.
     """
 
 
