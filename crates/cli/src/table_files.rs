@@ -36,6 +36,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
 /// Reads a user's file completely, because it is stored with the run.
 pub fn read(flag: &str, path: &Path) -> Result<String, Failure> {
     let bytes = open_regular(path).and_then(|file| read_at_most(file, TABLE_BYTES_MAX));
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other));
+    let text =
+        bytes.and_then(|bytes| String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8")));
     text.or_usage(format!("cannot read {}", path.display()), format!("check {flag}"))
 }
