@@ -1,8 +1,8 @@
 //! Commands that a user can type to continue a finished run. Each works as printed: it has no placeholder,
 //! and `longhaul` accepts it for this run. This module reads no file except to find an installed agent.
 
-use crate::args::AgentKind;
 use longhaul::find_agent::find_claude;
+use longhaul_agent::default_dialect;
 use longhaul_core::{
     AgentProgram, Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec,
     StartupError, Usd, flag_span,
@@ -129,7 +129,7 @@ fn unusable(
             | StartupError::SessionHeld,
         )
         | None => {
-            let is_claude = agent.name == AgentKind::Claude.as_str();
+            let is_claude = agent.name == default_dialect().name();
             let other = is_claude.then(|| find_claude(None).ok()).flatten();
             let other = other.filter(|found| *found != agent.program);
             let other =
