@@ -120,7 +120,9 @@ impl SettingsFile {
     }
 
     fn parse(&self, text: &str) -> Result<Settings, UserError> {
-        let settings = || Settings::parse(text).map_err(|error| self.unreadable(&error, INVALID_HINT));
+        let settings = || {
+            Settings::parse(text).map_err(|error| self.unreadable(&error, "correct it; nothing was changed"))
+        };
         if text.trim().is_empty() {
             return settings();
         }

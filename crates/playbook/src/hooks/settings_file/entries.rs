@@ -58,10 +58,14 @@ struct HookFields {
 const TIMEOUT_S: u32 = 10;
 
 impl Settings {
-    /// Parses JSON.
+    /// Parses JSON. Two keys `hooks` are an error, because only one of them has an effect.
     pub(super) fn parse(text: &str) -> Result<Settings, String> {
-        let root = CstRootNode::parse(text, &ParseOptions::default());
-        root.map(Settings).map_err(|error| error.to_string())
+        let root = CstRootNode::parse(text, &ParseOptions::default()).map_err(|error| error.to_string())?;
+        let members = root.object_value().map(|root| root.properties()).unwrap_or_default();
+        if members.iter().filter(|member| member.decoded_name().as_deref() == Some("hooks")).count() > 1 {
+            return Err("it has `hooks` twice".to_owned());
+        }
+        Ok(Settings(root))
     }
 
     /// Returns every hook. Values of an unexpected form are skipped.

@@ -262,6 +262,10 @@ fn rejects_invalid_settings_unchanged() {
         ],
     );
     check(
+        r#"{"hooks": {}, "hooks": {}}"#,
+        expect!["cannot understand FILE: it has `hooks` twice; correct it; nothing was changed"],
+    );
+    check(
         r#"{"hooks": []}"#,
         expect![
             "cannot understand FILE: `hooks` is not an object; fix it: Claude Code rejects it too; nothing was changed"
