@@ -87,6 +87,7 @@ impl RunningSupervisor<'_> {
         let (dir, spec) = (&config.dir, config.spec());
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
+                world.stop_watching();
                 let (finished_at, attempts) = (world.now().at, run.state().attempts());
                 world.subscribers.each(|each| each.on_attempts_complete(attempts));
                 let ended = &world.ended;

@@ -69,8 +69,8 @@ impl Subscriber for LedgerWriter {
     }
 
     fn on_finish(&mut self) {
-        // An open ledger keeps its shorter timeout.
-        self.ledger = None;
+        self.write(WAIT);
+        // If another writer was faster, the ledger is opened again, because it keeps its timeout.
         self.write(LAST_WAIT);
     }
 }

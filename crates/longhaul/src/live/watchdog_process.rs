@@ -30,10 +30,17 @@ impl WatchdogProcess {
         }
     }
 
-    /// Stops the watchdog if it is running, because its run is finished and this process may continue.
+    /// Kills the watchdog if it is running, because its run is finished.
+    pub(crate) fn kill(&mut self) {
+        if let Some(process) = &mut self.process {
+            // A watchdog that has already exited needs no signal.
+            let _ = process.start_kill();
+        }
+    }
+
+    /// Kills the watchdog if it is running, and waits for its exit, because this process may continue.
     pub(crate) async fn stop(&mut self) {
         if let Some(mut process) = self.process.take() {
-            // A watchdog that has already exited needs no signal.
             let _ = process.kill().await;
         }
     }

@@ -398,6 +398,13 @@ impl LiveWorld<'_> {
 
 // For the supervisor, which starts and finishes the run.
 impl LiveWorld<'_> {
+    /// Stops what watches the run, after its outcome was recorded. The kernel does this while the run's files
+    /// are completed.
+    pub(crate) fn stop_watching(&mut self) {
+        self.watch.close();
+        self.watchdog.kill();
+    }
+
     /// Releases the run's sessions and updates the ledger, after the run finished.
     pub(crate) fn release(&mut self) {
         self.sessions.release();

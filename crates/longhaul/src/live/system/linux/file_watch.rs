@@ -7,6 +7,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::OwnedFd;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -52,6 +53,13 @@ impl FileWatch {
         if matches!(added, Some(Err(_))) {
             // Without a watch on this path, the other events are not sufficient, so everything is polled.
             self.0 = None;
+        }
+    }
+
+    /// Stops watching. The kernel may need ten milliseconds for this, so a thread does it.
+    pub(crate) fn close(&mut self) {
+        if let Some(queue) = self.0.take().map(AsyncFd::into_inner) {
+            let _ = thread::Builder::new().spawn(move || drop(queue));
         }
     }
 
