@@ -9,21 +9,7 @@ import type {
   RunOptions,
   StatusOptions,
 } from './options.js';
-import type { Cost } from './types/cost.js';
-import type { DryRun } from './types/run-dry-run.js';
-import type { Envelope } from './types/run.js';
-import type { LoopResult } from './types/loop.js';
-import type { Decision } from './types/stream-json.js';
-import type { DetachedOutput } from './types/run-detached.js';
-import type { RunResult } from './types/stream-result.js';
-import type { Show } from './types/show.js';
-import type { ShowWorkflow } from './types/show-workflow.js';
-import type { Status } from './types/status.js';
-import type { Why } from './types/why.js';
-import type { WhyWorkflow } from './types/why-workflow.js';
-
-export type * from './options.js';
-export type {
+import type {
   Cost,
   Decision,
   DetachedOutput,
@@ -36,7 +22,10 @@ export type {
   Status,
   Why,
   WhyWorkflow,
-};
+} from './outputs.js';
+
+export type * from './options.js';
+export type * from './outputs.js';
 
 /** An event of the agent, unchanged. The agent defines its keys, and may print other types. */
 export interface AgentEvent {

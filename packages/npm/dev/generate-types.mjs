@@ -1,8 +1,9 @@
-// Writes the types of the package to the directory `OUT`, from the schemas in the directory `SCHEMAS`.
+// Writes the types of the package to the file `OUT`, from the schemas in the directory `SCHEMAS`.
 // Usage: node generate-types.mjs SCHEMAS OUT, where `json-schema-to-typescript` is installed.
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 
 /** The name of each schema's type. */
 const TYPES = {
@@ -40,14 +41,23 @@ function separateReferences(node) {
   return Object.keys(rest).length === 0 ? { $ref } : { ...rest, allOf: [{ $ref }] };
 }
 
-await mkdir(out, { recursive: true });
+const definitions = {};
+const outputs = {};
 for (const [file, name] of Object.entries(TYPES)) {
-  const { $id, ...schema } = JSON.parse(await readFile(join(schemas, `${file}.schema.json`), 'utf8'));
-  const types = await compile(separateReferences({ ...schema, title: name }), name, {
-    // Later versions add keys. A type without them still describes what is read.
-    additionalProperties: false,
-    bannerComment: `// Generated from docs/schemas/${file}.schema.json by dev/generate-types.mjs.`,
-    style: { printWidth: 120, singleQuote: true },
-  });
-  await writeFile(join(out, `${file}.d.ts`), types);
+  const { $id, $defs, ...whole } = JSON.parse(await readFile(join(schemas, `${file}.schema.json`), 'utf8'));
+  for (const [definition, schema] of Object.entries({ ...$defs, [name]: { ...whole, title: name } })) {
+    if (definition in definitions && !isDeepStrictEqual(definitions[definition], schema)) {
+      throw new Error(`two schemas define ${definition} differently`);
+    }
+    definitions[definition] = schema;
+  }
+  outputs[file] = { $ref: `#/$defs/${name}` };
 }
+const all = { description: 'The output of each schema.', properties: outputs, $defs: definitions };
+const types = await compile(separateReferences(all), 'Outputs', {
+  // Later versions add keys. A type without them still describes what is read.
+  additionalProperties: false,
+  bannerComment: '// Generated from docs/schemas by dev/generate-types.mjs.',
+  style: { printWidth: 120, singleQuote: true },
+});
+await writeFile(out, types);

@@ -123,16 +123,22 @@ def pascal(words: str) -> str:
     return "".join(word.capitalize() for word in words.replace("-", "_").split("_"))
 
 
-def prepared(node: Any) -> Any:
-    """Returns a schema that the generator turns into readable types.
+def prepared(node: Any, name: str = "") -> Any:
+    """Returns a schema that the generator turns into readable types. `name` is that of the definition.
 
-    A choice of words becomes one enumeration, and a variant is named after its tag.
+    A choice of words becomes one enumeration, and a variant is named after its tag or its only key.
     """
     if isinstance(node, list):
-        return [prepared(item) for item in node]
+        return [prepared(item, name) for item in node]
     if not isinstance(node, dict):
         return node
-    node = {key: prepared(value) for key, value in node.items() if key != "title"}
+    node = {
+        key: {definition: prepared(value, definition) for definition, value in value.items()}
+        if key == "$defs"
+        else prepared(value, name)
+        for key, value in node.items()
+        if key != "title"
+    }
     variants = node.get("oneOf")
     if not isinstance(variants, list):
         return node
@@ -143,30 +149,84 @@ def prepared(node: Any) -> Any:
             "enum": words,
         }
     for variant in variants:
-        tag = variant.get("properties", {}).get("record", {}).get("const")
-        if tag is not None:
-            variant["title"] = pascal(tag)
+        title = variant_name(variant.get("properties", {}), name)
+        if title is not None:
+            variant["title"] = title
     return node
 
 
-def model(schema: str, class_name: str, output: Path) -> None:
-    """Writes the model of one schema."""
-    value = prepared(json.loads((ROOT / "docs" / "schemas" / f"{schema}.schema.json").read_text()))
-    if schema.startswith("gsd-"):
-        # A command that fails prints an envelope without a result.
-        value["properties"]["result"] = {"anyOf": [value["properties"]["result"], {"type": "null"}]}
-    # The header names the input, so its path must not depend on the machine.
+def variant_name(properties: dict[str, Any], name: str) -> str | None:
+    """Returns the name of a variant with these properties, of the definition `name`."""
+    if "record" in properties:
+        return pascal(properties["record"]["const"])
+    if "const" in properties.get("kind", {}):
+        return pascal(properties["kind"]["const"]) + "Entry"
+    if len(properties) == 1:
+        return name + pascal(next(iter(properties)))
+    return None
+
+
+def modules() -> dict[str, Any]:
+    """Returns the schema of each module. A definition that several outputs contain stands in one module.
+
+    These are `shared`, for all that the result of a run contains, and `history`, for the rest. A program that
+    only runs agents does not load `history`.
+    """
+    schemas = {}
+    for schema, class_name in MODELS.items():
+        value = prepared(json.loads((ROOT / "docs" / "schemas" / f"{schema}.schema.json").read_text()))
+        if schema.startswith("gsd-"):
+            # A command that fails prints an envelope without a result.
+            value["properties"]["result"] = {"anyOf": [value["properties"]["result"], {"type": "null"}]}
+        schemas[schema.replace("-", "_")] = value | {"title": class_name}
+
+    def module_of(name: str, module: str) -> str:
+        defined = {other: value.get("$defs", {}) for other, value in schemas.items()}
+        found = {other: definitions[name] for other, definitions in defined.items() if name in definitions}
+        if len(found) == 1 or any(value != found[module] for value in found.values()):
+            return module
+        return "history" if found.keys().isdisjoint({"run", "loop"}) else "shared"
+
+    def with_references(node: Any, module: str, target: str) -> Any:
+        if isinstance(node, list):
+            return [with_references(item, module, target) for item in node]
+        if not isinstance(node, dict):
+            return node
+        node = {key: with_references(value, module, target) for key, value in node.items() if key != "$id"}
+        if "$ref" in node:
+            owner = module_of(node["$ref"].rpartition("/")[2], module)
+            node["$ref"] = ("" if owner == target else f"{owner}.json") + node["$ref"]
+        return node
+
+    written: dict[str, Any] = {"shared": {"$defs": {}}, "history": {"$defs": {}}}
+    for module, value in schemas.items():
+        root = {key: part for key, part in value.items() if key != "$defs"}
+        written[module] = with_references(root, module, module) | {"$defs": {}}
+        for name, definition in value.get("$defs", {}).items():
+            owner = module_of(name, module)
+            written[owner]["$defs"][name] = with_references(definition, module, owner)
+    return written
+
+
+def models(output: Path) -> None:
+    """Writes the models of all schemas into a directory."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / f"{schema}.schema.json"
-        source.write_text(json.dumps(value))
-        command = [sys.executable, "-m", "datamodel_code_generator", "--input", str(source)]
-        command += ["--input-file-type", "jsonschema", "--output", str(output), "--class-name", class_name]
+        source = Path(folder)
+        for module, schema in modules().items():
+            (source / f"{module}.json").write_text(json.dumps(schema))
+        command = [sys.executable, "-m", "datamodel_code_generator", "--input", folder]
+        command += ["--input-file-type", "jsonschema", "--output", str(output)]
         command += ["--output-model-type", "dataclasses.dataclass", "--target-python-version", "3.10"]
         command += ["--frozen-dataclasses", "--keyword-only", "--enum-field-as-literal", "all"]
-        command += ["--collapse-root-models", "--use-union-operator", "--use-standard-collections"]
+        command += ["--use-union-operator", "--use-standard-collections"]
         command += ["--use-title-as-name", "--use-schema-description", "--use-field-description"]
         command += ["--disable-timestamp", "--formatters", "builtin"]
         subprocess.run(command, check=True, cwd=folder)
+    for file in output.glob("*.py"):
+        # A schema of definitions only has no model of the whole.
+        file.write_text(file.read_text().replace("Model: TypeAlias = Any\n", ""))
+    about = '"""Models of the JSON output, one module for each schema. Generated by scripts/generate.py."""'
+    (output / "__init__.py").write_text(about + "\n")
 
 
 def option(flag: dict[str, Any]) -> str:
@@ -229,15 +289,10 @@ def _entry(flag: dict[str, Any], name: str) -> str:
 def main() -> None:
     """Writes all generated files, formatted as the rest of the package."""
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE / "src" / "longhaul"
-    models = target / "models"
-    models.mkdir(parents=True, exist_ok=True)
-    about = '"""Models of the JSON output, one module for each schema. Generated by scripts/generate.py."""'
-    (models / "__init__.py").write_text(about + "\n")
-    written = [target / "_options.py", target / "_flags.py"]
-    options(*written)
-    for schema, class_name in MODELS.items():
-        written.append(models / (schema.replace("-", "_") + ".py"))
-        model(schema, class_name, written[-1])
+    (target / "models").mkdir(parents=True, exist_ok=True)
+    written = [target / "_options.py", target / "_flags.py", target / "models"]
+    options(*written[:2])
+    models(written[-1])
     # Not the settings of the package: they depend on where a file is.
     settings = ["--quiet", "--isolated", "--line-length=110", "--target-version=py310"]
     for command in (["check", "--fix", "--select=F401,I"], ["format"]):

@@ -17,8 +17,6 @@ use std::{fs, io};
 /// The version of all packages of the workspace.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const LICENSES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
-/// Directories of the main package with files that users install.
-const INSTALLED_DIRS: [&str; 2] = ["", "types"];
 
 #[derive(Args)]
 pub struct NpmOptions {
@@ -48,7 +46,7 @@ pub fn test(root: &Path, options: &NpmOptions) -> io::Result<()> {
     if options.update {
         let mut generate = Command::new("node");
         generate.arg(source.join("dev/generate-types.mjs")).arg(root.join("docs/schemas"));
-        return succeed(generate.arg(source.join("types")).current_dir(tools));
+        return succeed(generate.arg(source.join("outputs.d.ts")).current_dir(tools));
     }
     let own = tempfile::tempdir()?;
     let tarballs = if let Some(dist) = &options.dist {
@@ -111,14 +109,10 @@ fn main_package(root: &Path) -> io::Result<Vec<Entry>> {
     for license in LICENSES {
         entries.push(file(root, license)?);
     }
-    for dir in INSTALLED_DIRS {
-        for path in files(&source.join(dir))? {
-            let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
-            let is_installed = name.ends_with(".js") || name.ends_with(".d.ts");
-            let name = Path::new(dir).join(&*name);
-            if is_installed {
-                entries.push(file(&source, &name.to_string_lossy())?);
-            }
+    for path in files(&source)? {
+        let name = path.file_name().map(OsStr::to_string_lossy).unwrap_or_default();
+        if name.ends_with(".js") || name.ends_with(".d.ts") {
+            entries.push(file(&source, &name)?);
         }
     }
     // npm marks it too, but other package managers do not.
