@@ -21,7 +21,7 @@ pub use diff::{Commit, DiffFormat, LiveReason, WorkspaceDiff, diff};
 pub use error::ChangesError;
 pub use stats::{ChangeKind, ChangedFile};
 
-use crate::live::LiveClock;
+use crate::clock::LiveClock;
 use longhaul_core::Moment;
 use longhaul_store::{
     Home, RunBoundary, RunDir, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,

@@ -2,11 +2,11 @@
 //! suspension.
 
 use crate::SuperviseError;
+use crate::dialect::dialect_of;
 use crate::live::{FileWatch, Tail, forward_stops};
 use crate::observer::{Observer, StepView};
 use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
-use crate::supervise::dialect_of;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{CancelSource, Moment, Outcome, Phase, Run, Step};
 use longhaul_store::{Journal, JournalEntry, JournalFollower, Plan, RunDir};

@@ -3,8 +3,8 @@
 mod files;
 
 use crate::SuperviseError;
-use crate::live::FileEnd;
-use crate::supervise::dialect_of;
+use crate::dialect::dialect_of;
+use crate::file_end::FileEnd;
 use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
     WrittenSummary, handoff_prompt, summary_prompt, task_with_follow_ups,

@@ -62,11 +62,13 @@
 mod canceller;
 pub mod changes;
 mod channel;
+mod clock;
 mod cost_breakdown;
-mod diagnostic;
+mod dialect;
 mod driver;
 mod environment;
 mod failpoints;
+mod file_end;
 pub mod find_agent;
 mod follow;
 mod git;

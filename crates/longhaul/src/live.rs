@@ -4,7 +4,7 @@ mod agent_process;
 mod attempt_process;
 mod background;
 mod check_run;
-mod clock;
+mod diagnostic;
 mod disk_space;
 mod ended_attempts;
 mod ledger_writer;
@@ -35,14 +35,11 @@ mod world;
 mod world_config;
 
 pub(crate) use agent_process::{AgentProcess, LaunchSpec};
-pub(crate) use clock::{LiveClock, random_seed};
 pub(crate) use notify_sender::NotifySender;
 pub(crate) use one_shot::{OneShotProcess, evidence_of};
 pub(crate) use process_discovery::{live_agent, stream_of_original};
 pub(crate) use requests::forward_stops;
 pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
-pub(crate) use stream_replay::{FileEnd, tail, tail_of};
-pub(crate) use subscriber::{Subscriber, WorldView};
 pub(crate) use sweep::sweep_and_count;
 pub use sweep::{processes_with, sweep};
 pub(crate) use system::{

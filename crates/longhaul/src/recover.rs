@@ -2,10 +2,10 @@
 //! inspects the run's processes and files before it starts anything, so that no work is repeated or lost.
 
 use crate::changes::record_start;
-use crate::live::{
-    LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, random_seed, stream_of_original,
-};
-use crate::supervise::{RunningSupervisor, dialect_of};
+use crate::clock::random_seed;
+use crate::dialect::dialect_of;
+use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, stream_of_original};
+use crate::supervise::RunningSupervisor;
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
 use longhaul_core::{

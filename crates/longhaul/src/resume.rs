@@ -1,6 +1,6 @@
 //! Describes how to resume a finished run, to fork its session into a new run, or to rerun its task.
 
-use crate::live::random_seed;
+use crate::clock::random_seed;
 use crate::recover::origins_of;
 use crate::{RunRequest, SuperviseError};
 use longhaul_core::{ResumeRequest, Run, RunSpec, SessionPlan, draw_uuid};

@@ -1,30 +1,24 @@
 //! Supervises one run in the live world, from its request or its first event to its outcome.
 
 use crate::changes::{record_end, record_start};
+use crate::clock::random_seed;
+use crate::dialect::dialect_of;
 use crate::driver::drive;
-use crate::live::{LiveWorld, RunMarker, WorldConfig, random_seed};
+use crate::live::{LiveWorld, RunMarker, WorldConfig};
 use crate::notification::{Notification, NotificationBody};
 use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
 use crate::{Environment, RunError, SuperviseError, World};
 use jiff::Zoned;
-use longhaul_agent::{AgentContext, Dialect, UserTables, dialect_for};
-use longhaul_core::{
-    CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, RunSpec, SessionPlan, draw_uuid,
-};
+use longhaul_agent::{AgentContext, Dialect};
+use longhaul_core::{CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, SessionPlan, draw_uuid};
 use longhaul_store::{Binary, Day, EnvNames, Home, NewRun, Plan, RunDir, harness_variables};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-
-pub(crate) fn dialect_of(spec: &RunSpec) -> Result<Box<dyn Dialect>, SuperviseError> {
-    let tables = UserTables { prices: spec.prices.clone(), effects: spec.effects.clone() };
-    dialect_for(&spec.agent.name, tables.try_into()?)
-        .ok_or_else(|| SuperviseError::UnknownAgent(spec.agent.name.clone()))
-}
 
 /// Runs the request to its outcome. Cancels arrive through `cancels`. `observer` receives each step.
 pub(crate) async fn supervise(

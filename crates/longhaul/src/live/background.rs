@@ -1,7 +1,7 @@
 //! Describes background tasks that ended with their agent: the commands and the last lines of their output.
 //! It never starts or stops a task.
 
-use super::stream_replay::tail_of;
+use crate::file_end::tail_of;
 use longhaul_core::BackgroundTask;
 use longhaul_store::AttemptDir;
 use std::fs;

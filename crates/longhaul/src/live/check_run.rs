@@ -3,8 +3,8 @@
 
 use super::agent_process::LaunchSpec;
 use super::one_shot::OneShotProcess;
-use super::stream_replay::tail;
 use super::world_config::WorldConfig;
+use crate::file_end::tail;
 use crate::{SuperviseError, failpoints};
 use longhaul_core::{AttemptPlan, CheckResult, Exit, Outcome, PromptKind};
 use longhaul_store::StoreError;

@@ -4,11 +4,12 @@
 use super::agent_process::{AgentProcess, LaunchSpec};
 use super::process_discovery::exit_of;
 use super::run_marker::RunMarker;
-use super::stream_replay::{decode, tail_of};
+use super::stream_replay::decode;
 use super::sweep::sweep;
 use super::system::search;
 use super::world_config::WorldConfig;
 use crate::failpoints::{self, Failpoint};
+use crate::file_end::tail_of;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards, Invocation};
 use longhaul_core::{Evidence, Exit, ProcessId, SpawnError, StopLevel};
 use longhaul_store::AttemptDir;

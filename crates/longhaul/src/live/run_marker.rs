@@ -7,7 +7,7 @@
 //! In both variables, the run is listed after its enclosing runs, separated by colons. The sweeps of the
 //! enclosing runs therefore also find its processes.
 
-use super::clock::random_seed;
+use crate::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
 use longhaul_store::{Plan, RunDir, StoreError, WorkflowDir};
 use std::env;

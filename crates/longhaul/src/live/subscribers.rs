@@ -1,12 +1,12 @@
 //! The subscribers of one live run, in the order in which they are called.
 
+use super::diagnostic::Diagnostic;
 use super::ledger_writer::LedgerWriter;
 use super::notifier::Notifier;
 use super::publisher::Publisher;
 use super::subscriber::{Subscriber, WorldView};
 use super::transcript_recorder::TranscriptRecorder;
 use super::world_config::WorldConfig;
-use crate::diagnostic::Diagnostic;
 use crate::observer::{Observer, StepView};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{CancelSource, Moment, Policy, Run, Step};

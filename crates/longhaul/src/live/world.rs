@@ -4,7 +4,6 @@ mod takeover;
 
 use super::attempt_process::AttemptProcess;
 use super::check_run::CheckRun;
-use super::clock::LiveClock;
 use super::ended_attempts::EndedAttempts;
 use super::one_shot::{OneShotProcess, unspawned};
 use super::requests::CancelRequests;
@@ -17,6 +16,7 @@ use super::sweep::sweep;
 use super::system::{FileWatch, ProcessWatch, search};
 use super::watchdog_process::WatchdogProcess;
 use super::world_config::WorldConfig;
+use crate::clock::LiveClock;
 use crate::observer::Observer;
 use crate::{SuperviseError, World};
 use longhaul_core::{

@@ -1,7 +1,7 @@
 //! Describes for people why a run did not finish its work. It reads vendor fields and records, never the
 //! agent's prose.
 
-use crate::live::tail;
+use crate::file_end::tail;
 use longhaul_agent::{AttemptSnapshot, for_user};
 use longhaul_core::{CancelSource, Fault, Outcome, OutcomeKind, State};
 use longhaul_store::RunDir;

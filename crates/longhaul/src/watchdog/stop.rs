@@ -2,7 +2,8 @@
 
 use super::silence::{OutputPosition, SilenceTimer};
 use crate::SuperviseError;
-use crate::live::{AgentProcess, LiveClock, RunMarker, live_agent, processes_with, sweep_and_count};
+use crate::clock::LiveClock;
+use crate::live::{AgentProcess, RunMarker, live_agent, processes_with, sweep_and_count};
 use crate::recover::is_outcome_published;
 use longhaul_core::{Run, Span, StopLevel};
 use longhaul_store::{Journal, RunDir, WatchdogStop};

@@ -137,7 +137,7 @@ impl EndedCommand {
 }
 
 fn last_line(stderr: &Path) -> String {
-    let text = crate::live::tail_of(stderr);
+    let text = crate::file_end::tail_of(stderr);
     let line = text.lines().rev().find(|line| !line.trim().is_empty());
     line.map_or_else(|| "it wrote no error".to_owned(), |line| line.chars().take(ERROR_CHARS_MAX).collect())
 }

@@ -9,8 +9,9 @@ use super::run_spans::RunSpans;
 use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_share};
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
+use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
-use crate::live::{LiveClock, available_bytes};
+use crate::live::available_bytes;
 use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
 use longhaul_agent::EditPaths;
 use longhaul_core::{

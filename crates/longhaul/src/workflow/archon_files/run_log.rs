@@ -37,7 +37,7 @@ impl RunLog {
             file.set_len(start as u64)?;
         }
         let mut log = RunLog { path, file, run, dir: None, offset: 0, at: Moment::default() };
-        log.at = crate::live::LiveClock::new().at();
+        log.at = crate::clock::LiveClock::new().at();
         log.shell(ShellLevel::Info, &log.start_message())?;
         Ok(log)
     }

@@ -9,8 +9,9 @@
 mod notes;
 mod secrets;
 
+use super::subscriber::{Subscriber, WorldView};
 use crate::Environment;
-use crate::live::{Subscriber, WorldView, tail};
+use crate::file_end::tail;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{FoundAttempt, Moment, Policy, Record, Run, Step};

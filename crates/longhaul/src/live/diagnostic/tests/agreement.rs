@@ -1,6 +1,6 @@
 //! The notes of simulated runs agree with their histories.
 
-use crate::diagnostic::notes::describe_record;
+use crate::live::diagnostic::notes::describe_record;
 use longhaul_core::{HistoryEvent, HistoryEventKind, Run, RunHistory};
 use longhaul_store::rfc3339;
 use std::collections::BTreeSet;

@@ -4,7 +4,7 @@ mod agreement;
 
 use super::Diagnostic;
 use crate::Environment;
-use crate::live::{Subscriber, WorldView};
+use crate::live::subscriber::{Subscriber, WorldView};
 use expect_test::{Expect, expect};
 use longhaul_core::{
     AfterAttempt, AgentResult, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,

@@ -1,0 +1,61 @@
+//! Reads the end of a file, at most a given number of bytes. It never follows the file.
+
+use longhaul_store::open_regular;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+// An agent's messages about its own start are much shorter.
+const STDERR_TAIL_BYTES: u64 = 16 * 1024;
+
+pub(crate) fn tail_of(path: &Path) -> String {
+    tail(path, STDERR_TAIL_BYTES).unwrap_or_default()
+}
+
+/// The end of a file, from the start of a line if it has more than one.
+pub(crate) struct FileEnd {
+    pub(crate) bytes: Vec<u8>,
+    /// Offset in the file at which the read started.
+    pub(crate) start: u64,
+}
+
+impl FileEnd {
+    /// Reads at most `bytes_max` bytes.
+    pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<FileEnd> {
+        let mut file = open_regular(path)?;
+        let start = file.metadata()?.len().saturating_sub(bytes_max);
+        file.seek(SeekFrom::Start(start))?;
+        let mut bytes = Vec::new();
+        file.take(bytes_max).read_to_end(&mut bytes)?;
+        if let Some(end) = bytes.iter().position(|byte| *byte == b'\n').filter(|_| start > 0) {
+            bytes.drain(..=end);
+        }
+        Ok(FileEnd { bytes, start })
+    }
+}
+
+/// Returns the end of a text file.
+pub(crate) fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&FileEnd::read(path, bytes_max)?.bytes).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tail;
+    use std::fs;
+
+    #[test]
+    fn the_end_of_a_long_text_starts_with_a_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("text");
+        let check = |text: &str, bytes: u64, expected: &str| {
+            fs::write(&path, text).expect("written");
+            assert_eq!(tail(&path, bytes).expect("a file"), expected);
+        };
+        check("one\ntwo", 100, "one\ntwo");
+        check("one\ntwo\nthree", 8, "three");
+        check("one\ntwo\nthree", 11, "two\nthree");
+        check("a single line", 4, "line");
+        check("ääää", 3, "\u{fffd}ä");
+        check("", 3, "");
+    }
+}
