@@ -7,7 +7,7 @@ pub(crate) mod test_fixtures;
 pub use api::{ApiJudge, Clock, RequestEvent};
 
 use async_trait::async_trait;
-use longhaul_core::{Fault, Moment, Tokens, Usd};
+use longhaul_core::{Fault, Moment, OutcomeKind, Tokens, Usd, final_outcome};
 use thiserror::Error;
 
 /// Receives the requests of a question. It decides nothing.
@@ -72,4 +72,29 @@ pub enum RetryAdvice {
     NeedsPerson,
     /// Never retry this question. Other questions may succeed.
     Never,
+}
+
+impl RetryAdvice {
+    /// Returns what to do after the last retry failed. `not_before` is known for some temporary errors.
+    pub(crate) fn after_fault(fault: Fault, not_before: Option<Moment>) -> RetryAdvice {
+        if fault == Fault::ModelUnknown {
+            // For a run this is a failure; here all later questions would fail too.
+            return RetryAdvice::NeedsPerson;
+        }
+        match final_outcome(fault) {
+            OutcomeKind::RetryLater => RetryAdvice::Later(not_before),
+            OutcomeKind::NeedsPerson => RetryAdvice::NeedsPerson,
+            OutcomeKind::Done
+            | OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::NotStarted
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
+            | OutcomeKind::Bug
+            | OutcomeKind::Cancelled
+            | OutcomeKind::Suspended => RetryAdvice::Never,
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Questions a judge about a transcript and interprets its answers.
 //!
-//! An [`Excerpt`] is the part of a transcript that a judge may see; [`Templates`] turn it into a prompt.
+//! An [`Excerpt`] is the part of a transcript that a judge may see; [`Templates`](crate::Templates) turn it into a prompt.
 //! [`reflect()`] asks what happened, and [`curate()`] asks how to change the playbook.
 //!
 //! This module stores nothing, retries no failed request, and never follows instructions in a transcript.
@@ -14,17 +14,14 @@ mod reflect;
 mod reflection;
 mod render_playbook;
 mod reply;
-mod template;
-mod templates;
 
 pub use curate::curate;
 pub use excerpt::{Excerpt, ExcerptMessage, Role, row_ids};
 pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;
 pub use reflect::{ReflectionResult, reflect};
-pub use reflection::{PointVerdict, Reflection, Tag};
+pub use reflection::Reflection;
 pub use reply::object_with;
-pub use templates::{Template, Templates};
 
 fn truncate(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {

@@ -6,7 +6,8 @@
 
 use crate::diagnostics::{Diagnostics, QuestionNames};
 use crate::judge::{Clock, Judge, JudgeError, JudgeReply, RequestEvent, RequestObserver, RetryAdvice};
-use crate::judging::{Excerpt, JudgeQuestion, Template, Templates, object_with};
+use crate::judging::{Excerpt, JudgeQuestion, object_with};
+use crate::templates::{Template, Templates};
 use crate::{Playbook, UserError};
 use longhaul_core::Fault;
 use serde::{Deserialize, Deserializer, Serialize};

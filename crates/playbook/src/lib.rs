@@ -27,6 +27,7 @@ mod paths;
 pub mod points;
 mod retained_transcripts;
 pub mod settings;
+mod templates;
 mod user_error;
 pub mod worker;
 
@@ -38,4 +39,5 @@ pub use paths::LearningPaths;
 pub use points::{Playbook, Point, PointId, Section};
 pub use retained_transcripts::retain_transcript;
 pub use settings::JudgeSettings;
+pub use templates::Templates;
 pub use user_error::UserError;

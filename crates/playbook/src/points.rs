@@ -11,6 +11,7 @@ mod section;
 mod select;
 mod serialize;
 mod similarity;
+mod verdict;
 
 #[cfg(test)]
 mod tests;
@@ -23,8 +24,8 @@ pub(crate) use operation::Operation;
 pub use parse::ReadError;
 pub use section::Section;
 pub use similarity::{THRESHOLD, threshold};
+pub use verdict::{PointVerdict, Tag};
 
-use crate::judging::PointVerdict;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::fmt;

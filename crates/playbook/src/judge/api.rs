@@ -137,7 +137,7 @@ impl Judge for ApiJudge {
                     observer(now.at, given_up);
                     return Err(JudgeError {
                         fault: error.fault(),
-                        retry: error.retry_advice(not_before),
+                        retry: RetryAdvice::after_fault(error.fault(), not_before),
                         message: describe(&error, reason, request),
                         requests: request,
                     });

@@ -4,7 +4,7 @@
 use super::question::{JudgeQuestion, JudgingError, ask};
 use super::reflection::Reflection;
 use super::render_playbook;
-use super::templates::{Template, Templates};
+use crate::templates::{Template, Templates};
 use crate::{Judge, Playbook};
 use serde_json::Value;
 

@@ -1,7 +1,8 @@
 //! Merges the reflections on several parts of one transcript.
 
-use super::reflection::{PointVerdict, Reflection, Tag};
+use super::reflection::Reflection;
 use super::truncate;
+use crate::points::{PointVerdict, Tag};
 
 /// Maximum length of the joined analyses. A curator reads some thousand words, plus the playbook, with care.
 const ANALYSIS_CHARS_MAX: usize = 24_000;
@@ -52,7 +53,8 @@ fn verdict(verdicts: impl Iterator<Item = PointVerdict>) -> PointVerdict {
 #[cfg(test)]
 mod tests {
     use super::merge;
-    use crate::judging::{PointVerdict, Reflection, Tag};
+    use crate::judging::Reflection;
+    use crate::points::{PointVerdict, Tag};
 
     #[test]
     fn merges_verdicts_per_point() {

@@ -1,9 +1,7 @@
-use super::{
-    Excerpt, ExcerptMessage, JudgingError, PointVerdict, Reflection, Role, Tag, Templates, curate, reflect,
-};
+use super::{Excerpt, ExcerptMessage, JudgingError, Reflection, Role, curate, reflect};
 use crate::judge::{RequestObserver, RetryAdvice};
-use crate::points::Section;
-use crate::{Judge, JudgeError, JudgeReply, Playbook, Point};
+use crate::points::{PointVerdict, Section, Tag};
+use crate::{Judge, JudgeError, JudgeReply, Playbook, Point, Templates};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
 use longhaul_agent::estimated_tokens;

@@ -2,10 +2,11 @@
 
 use super::{Evaluation, Extraction, ExtractionResult, NewPoint, extract, parse, prompt};
 use crate::Playbook;
+use crate::Templates;
 use crate::diagnostics::Diagnostics;
 use crate::judge::test_fixtures::{SimulatedClock, api, policy, settings};
 use crate::judge::{ApiJudge, RetryAdvice};
-use crate::judging::{Excerpt, Templates};
+use crate::judging::Excerpt;
 use jiff::tz::TimeZone;
 use longhaul_agent::Prices;
 use longhaul_core::Fault;

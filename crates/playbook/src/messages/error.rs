@@ -2,8 +2,7 @@
 //! for.
 
 use super::wire;
-use crate::judge::RetryAdvice;
-use longhaul_core::{ApiCallError, Fault, Moment, OutcomeKind, Span, final_outcome};
+use longhaul_core::{ApiCallError, Fault, Span};
 use thiserror::Error;
 
 /// Why a request had no answer.
@@ -98,29 +97,6 @@ impl MessagesError {
             | MessagesError::Timeout { .. }
             | MessagesError::Connection { .. }
             | MessagesError::Validation { .. } => self.call_error().fault(),
-        }
-    }
-
-    /// Returns what to do after the last retry failed. `not_before` is known for some temporary errors.
-    pub fn retry_advice(&self, not_before: Option<Moment>) -> RetryAdvice {
-        if self.fault() == Fault::ModelUnknown {
-            // For a run this is a failure; here all later questions would fail too.
-            return RetryAdvice::NeedsPerson;
-        }
-        match final_outcome(self.fault()) {
-            OutcomeKind::RetryLater => RetryAdvice::Later(not_before),
-            OutcomeKind::NeedsPerson => RetryAdvice::NeedsPerson,
-            OutcomeKind::Done
-            | OutcomeKind::Failed
-            | OutcomeKind::OverBudget
-            | OutcomeKind::OutOfTime
-            | OutcomeKind::CheckFailed
-            | OutcomeKind::NotStarted
-            | OutcomeKind::Incomplete
-            | OutcomeKind::Partial
-            | OutcomeKind::Bug
-            | OutcomeKind::Cancelled
-            | OutcomeKind::Suspended => RetryAdvice::Never,
         }
     }
 

@@ -313,7 +313,8 @@ fn maps_status_to_fault_and_advice() {
         let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
         let error = status_error(status, body.as_bytes(), None);
         let at = Some(Moment(5));
-        assert_eq!((error.class(), error.fault(), error.retry_advice(at)), (class, fault, retry), "{error}");
+        let advice = RetryAdvice::after_fault(error.fault(), at);
+        assert_eq!((error.class(), error.fault(), advice), (class, fault, retry), "{error}");
     };
     let later = RetryAdvice::Later(Some(Moment(5)));
     check(400, "messages: bad", "BadRequestError", Fault::BadRequest, RetryAdvice::Never);

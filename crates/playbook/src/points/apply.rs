@@ -1,8 +1,7 @@
 //! Applies the lessons from a session to a playbook, all or none. The result is a new playbook.
 
 use super::similarity::{absorb, merge_duplicates};
-use super::{AppliedChange, ChangeSummary, Operation};
-use crate::judging::{PointVerdict, Reflection};
+use super::{AppliedChange, ChangeSummary, Operation, PointVerdict, Tag};
 use crate::{Playbook, Point, PointId, Section};
 use serde_json::Value;
 
@@ -23,9 +22,9 @@ pub struct Applied {
 
 /// Counts the reflector's tags, applies the curator's operations in order, joins duplicates and removes
 /// harmful points. Invalid operations are skipped and reported.
-pub fn apply(playbook: &Playbook, reflection: &Reflection, operations: &[Value], threshold: f64) -> Applied {
+pub fn apply(playbook: &Playbook, tags: &[Tag], operations: &[Value], threshold: f64) -> Applied {
     let mut applier = Applier::new(playbook);
-    for tag in &reflection.tags {
+    for tag in tags {
         applier.count(&tag.name, tag.tag);
     }
     applier.operations(operations);

@@ -2,7 +2,7 @@
 //! its counters.
 
 use super::select::choose;
-use crate::judging::{Template, Templates};
+use crate::templates::{Template, Templates};
 use crate::{Playbook, Point, Section, UserError};
 use longhaul_agent::estimated_tokens;
 use std::collections::BTreeSet;

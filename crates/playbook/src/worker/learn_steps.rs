@@ -3,8 +3,9 @@
 use super::steps::{StepError, StepInput, WorkerSteps};
 use crate::database::RevisionCause;
 use crate::file::{ChangeOutcome, ChangeResult};
-use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult, Templates};
+use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult};
 use crate::points;
+use crate::templates::Templates;
 use crate::{FileError, Judge, LearningDb, LearningPaths, Playbook, PlaybookFile};
 use async_trait::async_trait;
 use serde_json::Value;
@@ -60,7 +61,7 @@ impl WorkerSteps for LearnSteps {
         let file = file(subject)?;
         let changed =
             file.change(learning, &RevisionCause::SliceRow(subject.slice), subject.at, |playbook| {
-                points::apply(playbook, reflection, operations, self.threshold)
+                points::apply(playbook, &reflection.tags, operations, self.threshold)
             });
         changed.map(|changed| summary(&changed)).map_err(|error| file_error(&error))
     }

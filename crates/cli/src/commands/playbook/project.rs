@@ -4,7 +4,7 @@ use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_playbook::judging::Templates;
+use longhaul_playbook::Templates;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UserError};
 use longhaul_store::DatabaseError;

@@ -1,6 +1,5 @@
 use super::{playbook, to_text};
-use crate::judging::{PointVerdict, Reflection, Tag};
-use crate::points::{Applied, ChangeSummary, THRESHOLD, apply};
+use crate::points::{Applied, ChangeSummary, PointVerdict, THRESHOLD, Tag, apply};
 use crate::{Playbook, PointId};
 use expect_test::{Expect, expect};
 use serde_json::{Value, json};
@@ -30,7 +29,7 @@ fn render(result: &Applied) -> String {
 
 fn check(operations: Value, expected: Expect) {
     let operations = operations.as_array().expect("a list");
-    let result = apply(&playbook(SMALL), &Reflection::default(), operations, THRESHOLD);
+    let result = apply(&playbook(SMALL), &[], operations, THRESHOLD);
     expected.assert_eq(&render(&result));
 }
 
@@ -43,7 +42,7 @@ fn summarizes_changes_in_one_line() {
         {"type": "DELETE", "target_id": "no one"},
     ]);
     let operations = operations.as_array().expect("a list");
-    let result = apply(&playbook(SMALL), &Reflection::default(), operations, THRESHOLD);
+    let result = apply(&playbook(SMALL), &[], operations, THRESHOLD);
     assert_eq!(result.changes.summary_line(), "2 new, 1 changed, 2 removed, 1 skipped");
     assert_eq!(ChangeSummary::default().summary_line(), "nothing changed");
 }
@@ -130,7 +129,7 @@ fn never_reuses_ids() {
     };
     let apply = |playbook: &Playbook, operations: Value| {
         let operations = operations.as_array().expect("a list");
-        apply(playbook, &Reflection::default(), operations, THRESHOLD).playbook
+        apply(playbook, &[], operations, THRESHOLD).playbook
     };
     let add = |text: &str| json!({"type": "ADD", "text": text, "section": "PATTERNS & APPROACHES"});
     let first = apply(
@@ -151,16 +150,13 @@ fn never_reuses_ids() {
 #[test]
 fn counts_tags_and_prunes_harmful_points() {
     let tag = |name: &str, tag| Tag { name: name.into(), tag, rationale: String::new() };
-    let reflection = Reflection {
-        analysis: String::new(),
-        tags: vec![
-            tag("pat-001", PointVerdict::Helpful),
-            tag("kpt_001", PointVerdict::Neutral),
-            tag("pat-003", PointVerdict::Harmful),
-            tag("gone", PointVerdict::Helpful),
-        ],
-    };
-    let result = apply(&playbook(SMALL), &reflection, &[], THRESHOLD);
+    let tags = [
+        tag("pat-001", PointVerdict::Helpful),
+        tag("kpt_001", PointVerdict::Neutral),
+        tag("pat-003", PointVerdict::Harmful),
+        tag("gone", PointVerdict::Helpful),
+    ];
+    let result = apply(&playbook(SMALL), &tags, &[], THRESHOLD);
     expect![[r###"
         ## PATTERNS & APPROACHES
         pat-001 6/0 run the linter first
@@ -175,7 +171,7 @@ fn counts_tags_and_prunes_harmful_points() {
     "###]].assert_eq(&render(&result));
     // A point that did harm as often as it helped stays, and so does one without ratings.
     let unchanged = playbook("pat-001 3/3 a\npat-002 0/0 b\npat-003 0/2 c\npat-004 9/8 d");
-    assert_eq!(apply(&unchanged, &Reflection::default(), &[], THRESHOLD).playbook, unchanged);
+    assert_eq!(apply(&unchanged, &[], &[], THRESHOLD).playbook, unchanged);
 }
 
 #[test]
@@ -193,7 +189,7 @@ fn preserves_unknown_fields() {
         {"type": "MERGE", "source_ids": ["oth-001", "oth-002"], "merged_text": "both"}
     ]);
     let operations = operations.as_array().expect("a list");
-    let after = apply(&before, &Reflection::default(), operations, THRESHOLD).playbook;
+    let after = apply(&before, &[], operations, THRESHOLD).playbook;
     let after: Value = serde_json::from_str(&after.text()).expect("JSON");
     assert_eq!(after["version"], "1.2");
     assert_eq!(after["team"], json!({"b": 1, "a": [null]}));

@@ -1,5 +1,5 @@
 use super::playbook;
-use crate::judging::Templates;
+use crate::Templates;
 use crate::points::{Injection, inject};
 use crate::{Playbook, Point, Section};
 use expect_test::expect;

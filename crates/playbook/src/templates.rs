@@ -3,12 +3,14 @@
 //! A user's template that cannot be used is an error. It is never replaced by the bundled one, because
 //! sessions would be judged by a prompt that the user did not choose.
 
-use super::template::fill;
+mod template;
+
 use crate::UserError;
 use longhaul_store::open_regular;
 use std::fmt::Display;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
+use template::fill;
 
 // A template is a page or two of prose.
 const TEMPLATE_BYTES_MAX: u64 = 1024 * 1024;
@@ -44,10 +46,10 @@ impl Template {
 
     fn bundled(self) -> &'static str {
         match self {
-            Template::Reflector => include_str!("prompts/reflector.txt"),
-            Template::Curator => include_str!("prompts/curator.txt"),
-            Template::Reflection => include_str!("prompts/reflection.txt"),
-            Template::Playbook => include_str!("prompts/playbook.txt"),
+            Template::Reflector => include_str!("templates/prompts/reflector.txt"),
+            Template::Curator => include_str!("templates/prompts/curator.txt"),
+            Template::Reflection => include_str!("templates/prompts/reflection.txt"),
+            Template::Playbook => include_str!("templates/prompts/playbook.txt"),
         }
     }
 }
