@@ -2,7 +2,6 @@
 //! never judges a run.
 
 use crate::kill_point::KillPoint;
-use crate::swarm::Subject;
 use longhaul_core::{
     CancelSource, CheckResult, DeadlineKind, Fault, Limit, LimitThreshold, OutcomeKind, PromptKind, Remedy,
     ResumeStrategy, SessionFileState, StopCause, StopLevel, WorkflowDeadlineKind,
@@ -12,6 +11,15 @@ use std::fmt;
 
 /// A counted item: its kind, and two words that specify it.
 type Item = [&'static str; 3];
+
+/// The kind of state machine that a swarm simulates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// Runs.
+    Run,
+    /// Workflows.
+    Workflow,
+}
 
 /// Counts of everything that a swarm reached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -27,13 +27,13 @@ mod swarm;
 mod workflow;
 mod world;
 
-pub use coverage::Coverage;
+pub use coverage::{Coverage, Subject};
 pub use failed_seeds::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
 pub use oracles::{Oracle, Violation};
 pub use outages::{OutageRun, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
-pub use swarm::{SeedFailure, Subject, SwarmStats, journal, rerun, swarm, trace};
+pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};
 
 use fault_mix::Interval;

@@ -1,6 +1,6 @@
 //! Simulates many seeds on several threads and collects the results.
 
-use crate::coverage::Coverage;
+use crate::coverage::{Coverage, Subject};
 use crate::oracles::Violation;
 use crate::seed_plan;
 use crate::sim_run::{SimRun, Trace};
@@ -14,15 +14,6 @@ use std::thread;
 const CHUNK: u64 = 1_000;
 // A broken core fails most seeds; the first few are enough.
 const FAILURES_MAX: usize = 20;
-
-/// The kind of state machine that a swarm simulates.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Subject {
-    /// Runs.
-    Run,
-    /// Workflows.
-    Workflow,
-}
 
 /// The results of a swarm.
 #[derive(Clone, Debug, Default)]

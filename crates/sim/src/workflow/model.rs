@@ -2,10 +2,18 @@
 //! core, so that an error of one does not hide in the other.
 
 use longhaul_core::{
-    AfterRun, CancelSource, Limit, Moment, Outcome, OutcomeKind, RunEnd, RunKey, RunShare, Usd,
+    AfterRun, CancelSource, Limit, Moment, Outcome, OutcomeKind, RunEnd, RunKey, RunShare, Span, Usd,
     WorkflowLimits, WorkflowPolicy,
 };
 use std::collections::BTreeMap;
+
+/// The facts of the world at a record.
+pub(crate) struct Facts {
+    /// Time of the clock.
+    pub at: Moment,
+    /// Time in which at least one run worked, or `None` if the clock was set.
+    pub worked: Option<Span>,
+}
 
 /// A run as the journal describes it.
 #[derive(Clone, Debug, Default)]

@@ -1,7 +1,6 @@
 //! Oracles of what follows a run, and of how a workflow finishes.
 
-use super::model::Model;
-use super::watch::Facts;
+use super::model::{Facts, Model};
 use crate::oracles::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterRun, Moment, Outcome, OutcomeKind, Reaction, RunEnd, RunKey, Span};
 

@@ -1,8 +1,7 @@
 //! Simulates one workflow of one seed: a loop between core and world, in the role of a supervisor.
 
-use super::model::{Model, ModelPhase};
+use super::model::{Facts, Model, ModelPhase};
 use super::plan::WorkflowPlan;
-use super::watch::Facts;
 use super::world::WorkflowWorld;
 use crate::coverage::Coverage;
 use crate::fault_mix::Interval;

@@ -1,6 +1,6 @@
 //! The oracles of workflows: they judge every record before the model takes it in.
 
-use super::model::Model;
+use super::model::{Facts, Model};
 use super::outcomes::{check_finish, check_reaction};
 use crate::coverage::Coverage;
 use crate::oracles::{Oracle, OracleResult, ensure};
@@ -8,14 +8,6 @@ use longhaul_core::{
     AfterRun, Moment, Outcome, OutcomeKind, RunEnd, RunKey, RunShare, Span, Usd, WorkflowEvent,
     WorkflowRecord,
 };
-
-/// The facts of the world at a record.
-pub(crate) struct Facts {
-    /// Time of the clock.
-    pub at: Moment,
-    /// Time in which at least one run worked, or `None` if the clock was set.
-    pub worked: Option<Span>,
-}
 
 impl Model<'_> {
     /// Returns whether a run must start although memory is short: no event but a start could follow.
