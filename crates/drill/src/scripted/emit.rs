@@ -4,7 +4,7 @@ use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::agent::Agent;
-use super::exchange::Exchange;
+use super::exchange_state::Exchange;
 use super::failure::{Failure, limit_info};
 use super::message_builder::Message;
 use longhaul_core::Tokens;

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::agent::{Agent, QueuedPrompt, Stop};
+use super::exchange_state::Exchange;
 use super::failure::{self, Failure};
 use super::hooks;
 use super::init;
@@ -13,8 +14,7 @@ use super::message_builder::Message;
 use super::model_request::RequestOutcome;
 use super::result::ExchangeEnd;
 use super::stdout::print_error;
-use super::tools::Outcome;
-use longhaul_core::Tokens;
+use super::tool_outcome::Outcome;
 
 /// After an interrupt, a host often sends the next prompt immediately. This is how long its line may take to
 /// arrive.
@@ -44,31 +44,6 @@ const REJECTED_RUNNING: &str = " Correction to the text above: this call was sto
 /// Asks once for a result that the model did not return with its tool (Claude Code 2.1.330).
 const ENFORCE_OUTPUT: &str = "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this \
                               request. Call this tool now.";
-
-#[derive(Debug, Default)]
-pub(super) struct Exchange {
-    pub origin: Option<String>,
-    /// The host's ids of the user lines that the exchange serves.
-    pub uuids: Vec<String>,
-    /// Number of user messages emitted, which `num_turns` reports.
-    pub user_events: u32,
-    pub usage: Tokens,
-    pub denials: Vec<Value>,
-    pub stop_reason: Option<String>,
-    pub started_messages: Vec<String>,
-    pub truncated: Option<Message>,
-    pub lost_in_stream: bool,
-    pub safety_stops: u32,
-    requests: u32,
-    continuations: u32,
-    nudged: bool,
-    /// Whether the model was asked to call the tool for its result.
-    enforced: bool,
-    /// The result that the model returned with that tool.
-    pub structured_output: Option<Value>,
-    pub pending: Vec<Value>,
-    pub hook_stopped: bool,
-}
 
 impl Agent {
     pub(super) fn run_exchange(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {

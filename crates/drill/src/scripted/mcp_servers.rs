@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::VERSION;
-use super::tools::Outcome;
+use super::tool_outcome::Outcome;
 
 /// Time limit of a response. The servers of drills answer immediately.
 const ANSWER_WAIT: Duration = Duration::from_secs(10);

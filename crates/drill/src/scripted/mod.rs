@@ -8,12 +8,14 @@
 
 mod acp;
 mod agent;
+mod ask_host;
 mod callbacks;
 mod control;
 mod cost;
 mod emit;
 mod environment;
 mod exchange;
+mod exchange_state;
 mod failure;
 mod flags;
 mod history;
@@ -34,6 +36,7 @@ mod shell;
 mod start;
 mod stdout;
 mod tool_calls;
+mod tool_outcome;
 mod tools;
 
 use longhaul_agent::claude::environment::VERSION_TESTED;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
 use super::environment::Credential;
-use super::exchange::Exchange;
+use super::exchange_state::Exchange;
 use super::failure::{self, ErrorResponse, Failure, RetryDecision};
 use super::http;
 use super::inbox::{InboxEvent, ResponseChunk};

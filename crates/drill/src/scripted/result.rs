@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::agent::Agent;
 use super::emit::usage;
-use super::exchange::Exchange;
+use super::exchange_state::Exchange;
 use super::failure::Failure;
 use longhaul_core::Tokens;
 

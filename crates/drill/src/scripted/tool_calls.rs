@@ -4,14 +4,14 @@
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
-use super::callbacks::HookDecision;
-use super::exchange::Exchange;
+use super::ask_host::HookDecision;
+use super::exchange_state::Exchange;
 use super::hooks::{HookResult, Verdict};
 use super::init;
 use super::permissions;
 use super::questions;
 use super::result::ExchangeEnd;
-use super::tools::Outcome;
+use super::tool_outcome::Outcome;
 
 impl Agent {
     /// Runs the pending tool calls. Returns `Some` if a hook ends the exchange.

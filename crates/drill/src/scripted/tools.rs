@@ -13,31 +13,10 @@ use super::inbox::InboxEvent;
 use super::init;
 use super::questions;
 use super::shell::{Background, Shell};
+use super::tool_outcome::Outcome;
 
 /// Time limit of a foreground command whose call sets none.
 const COMMAND_WAIT: Duration = Duration::from_secs(120);
-
-/// The result of a tool call.
-#[derive(Debug)]
-pub(super) struct Outcome {
-    /// The result for the model.
-    pub content: Value,
-    pub is_error: bool,
-    /// `tool_use_result` of the event.
-    pub detail: Value,
-}
-
-impl Outcome {
-    fn success(content: impl Into<Value>, detail: Value) -> Self {
-        Self { content: content.into(), is_error: false, detail }
-    }
-
-    /// Creates the result of a call that failed or was rejected.
-    pub(super) fn error(content: impl Into<String>) -> Self {
-        let content = content.into();
-        Self { detail: json!(format!("Error: {content}")), content: content.into(), is_error: true }
-    }
-}
 
 impl Agent {
     /// Runs one tool call to its end.

@@ -1,0 +1,31 @@
+//! Defines the state of one exchange. It emits nothing.
+
+use serde_json::Value;
+
+use super::message_builder::Message;
+use longhaul_core::Tokens;
+
+#[derive(Debug, Default)]
+pub(super) struct Exchange {
+    pub origin: Option<String>,
+    /// The host's ids of the user lines that the exchange serves.
+    pub uuids: Vec<String>,
+    /// Number of user messages emitted, which `num_turns` reports.
+    pub user_events: u32,
+    pub usage: Tokens,
+    pub denials: Vec<Value>,
+    pub stop_reason: Option<String>,
+    pub started_messages: Vec<String>,
+    pub truncated: Option<Message>,
+    pub lost_in_stream: bool,
+    pub safety_stops: u32,
+    pub requests: u32,
+    pub continuations: u32,
+    pub nudged: bool,
+    /// Whether the model was asked to call the tool for its result.
+    pub enforced: bool,
+    /// The result that the model returned with that tool.
+    pub structured_output: Option<Value>,
+    pub pending: Vec<Value>,
+    pub hook_stopped: bool,
+}
