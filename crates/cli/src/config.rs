@@ -21,7 +21,7 @@ pub mod trust;
 pub mod trusted;
 pub mod unknown;
 
-pub use origin::{ConfiguredValues, FileOwner, Origin};
+pub use origin::{FileOwner, Origin};
 
 use keys::ValueKind;
 

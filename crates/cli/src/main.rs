@@ -8,6 +8,7 @@ mod claude_judge;
 mod command_flags;
 mod commands;
 mod config;
+mod configured_values;
 mod failure;
 mod figures;
 mod flag_order;

@@ -6,8 +6,8 @@ use crate::next_commands::quoted;
 use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
 use longhaul_agent::did_you_mean;
-use longhaul_core::RunId;
-use longhaul_store::{Home, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id};
+use longhaul_core::{Run, RunId};
+use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -144,6 +144,11 @@ fn is_newer(workflow: &WorkflowDir, run: Option<&RunDir>) -> bool {
     let started_at = workflow.plan().map(|plan| plan.started_at.0);
     let run_started_at = run.and_then(|run| run.plan().ok()).map(|plan| plan.started_at.0);
     started_at.is_ok_and(|started_at| run_started_at.is_none_or(|run| run < started_at))
+}
+
+/// Returns the state of a run after its journal.
+pub fn replay(dir: &RunDir) -> Result<Run, Failure> {
+    Ok(Run::replay(Journal::load(&dir.journal_path())?.records()))
 }
 
 fn by_path(request: &str) -> Option<RunDir> {

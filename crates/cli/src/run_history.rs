@@ -7,6 +7,7 @@ mod attempt_files;
 mod entry;
 mod next_step;
 mod timeline;
+pub mod timeline_text;
 
 pub use attempt_files::{AttemptFiles, read_attempt_files, tool_calls_of};
 pub use entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};

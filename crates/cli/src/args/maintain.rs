@@ -1,7 +1,7 @@
 //! The arguments of the commands that maintain runs and this installation.
 
 use super::inspect::{StateFilter, state};
-use crate::config::ConfiguredValues;
+use crate::configured_values::ConfiguredValues;
 use crate::schemas;
 use crate::time_arg::duration;
 use clap::builder::PossibleValuesParser;

@@ -1,7 +1,7 @@
 //! `longhaul attach`: follows a run that another process supervises. Detaching changes nothing.
 
-use super::run::supervisor;
 use super::show::print_end;
+use super::supervise::supervisor;
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;

@@ -1,8 +1,8 @@
 //! `longhaul cancel`: finishes a run, with or without a supervisor.
 
 use super::loop_workflow;
-use super::run::supervisor;
 use super::show::print_end;
+use super::supervise::supervisor;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::open_home::RunOrWorkflow;

@@ -36,6 +36,7 @@ pub mod schema;
 pub mod show;
 pub mod simulate;
 pub mod status;
+mod supervise;
 pub mod watchdog;
 pub mod why;
 mod workflow_lines;

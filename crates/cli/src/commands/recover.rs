@@ -7,9 +7,9 @@ mod unit;
 pub use service::is_installed;
 
 use super::loop_workflow;
-use super::run::{DisplayOptions, Outputs, supervise, supervise_and_print, supervisor};
 use super::runs::{Row, table};
 use super::show::print_end;
+use super::supervise::{DisplayOptions, Outputs, supervise, supervise_and_print, supervisor};
 use crate::args::{GlobalArgs, RecoverArgs};
 use crate::command_flags::check_channels;
 use crate::failure::{self, Failure};

@@ -1,7 +1,7 @@
 //! `longhaul rerun`: repeats the tasks of earlier runs, one after another, each as a new run in a new session
 //! under the same policy.
 
-use super::run::{DisplayOptions, supervise_and_print};
+use super::supervise::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, GlobalArgs, RerunArgs};
 use crate::failure::{self, Failure};
 use crate::{changes, open_home, open_ledger, output};

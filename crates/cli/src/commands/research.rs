@@ -6,8 +6,8 @@ mod researchgym_run;
 mod task;
 mod workspace;
 
-use super::run::{self, DisplayOptions};
-use super::{detach, resume};
+use super::supervise::DisplayOptions;
+use super::{detach, resume, run};
 use crate::args::{
     AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
     ResumeArgs, RunArgs, WrapUpArgs,

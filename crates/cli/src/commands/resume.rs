@@ -1,13 +1,13 @@
 //! `longhaul resume`: continues a finished run in its session, or forks a new run from it.
 
-use super::run::{DisplayOptions, supervise_and_print, warn_of_neighbor};
+use super::supervise::{DisplayOptions, supervise_and_print, warn_of_neighbor};
 use crate::args::{GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{ResumeOptions, RunStart, fork_request};
-use longhaul_core::{OutcomeKind, Policy, ResumeRequest, Run, RunId};
+use longhaul_core::{OutcomeKind, Policy, ResumeRequest, RunId};
 use longhaul_store::{Journal, RunDir};
 
 // Default prompt of a fork.
@@ -58,7 +58,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
 
 /// Rejects limits that are already exhausted.
 pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
-    limit_flags::require_remaining(dir.id(), &replay(dir)?, policy, &dir.plan()?.spec.policy)
+    limit_flags::require_remaining(dir.id(), &open_home::replay(dir)?, policy, &dir.plan()?.spec.policy)
 }
 
 /// Rejects a run that is done, because it needs a new prompt.
@@ -69,7 +69,7 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
 fn print_supervisor_death(dir: &RunDir) -> Result<(), Failure> {
     let is_locked = Journal::is_locked(&dir.journal_path())?;
-    let is_finished = replay(dir)?.state().outcome().is_some();
+    let is_finished = open_home::replay(dir)?.state().outcome().is_some();
     if !is_locked && !is_finished {
         print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
     }
@@ -77,11 +77,7 @@ fn print_supervisor_death(dir: &RunDir) -> Result<(), Failure> {
 }
 
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
-    Ok(replay(dir)?.state().outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
-}
-
-pub fn replay(dir: &RunDir) -> Result<Run, Failure> {
-    Ok(Run::replay(Journal::load(&dir.journal_path())?.records()))
+    Ok(open_home::replay(dir)?.state().outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
 }
 
 fn done_failure(run: &RunId) -> Failure {

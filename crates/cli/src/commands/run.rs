@@ -7,37 +7,25 @@ mod typed_flags;
 pub use keyed::{KeyState, key_state};
 pub use typed_flags::{TypedFlags, flag_with_value, parse_run};
 
-use super::resume::replay;
-use super::runs::table::outcome_style;
-use super::show::{finish, print_end};
-use crate::args::{AgentKind, EventsArgs, GlobalArgs, OutputFormat, RunArgs};
+use super::supervise::{DisplayOptions, supervise_and_print, warn_of_neighbor};
+use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
-use crate::config::ConfiguredValues;
+use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure, USAGE};
-use crate::next_commands::commands_of;
-use crate::output::color::Style;
-use crate::output::events::{self, Events, Queue, Writer};
 use crate::output::lifecycle::Lifecycle;
-use crate::output::progress::ProgressDisplay;
-use crate::output::stream::Stream;
-use crate::output::{self, phrases};
 use crate::policy_flags::{ResolvedPolicy, apply_checks, apply_keep_going, resolve};
-use crate::telemetry::{TelemetryExporter, TelemetryHandle};
-use crate::{guard_flags, limit_flags, open_home, prompt_arg, run_learning, runtime, signals, table_files};
+use crate::{guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
-use longhaul::{Observer, ResumeOptions, RunReport, RunRequest, RunStart, Supervisor};
+use longhaul::{ResumeOptions, RunRequest, RunStart};
 use longhaul_agent::{UserTables, default_environment, did_you_mean, researchgym};
 use longhaul_core::{
-    Fault, HandoffSummary, Harness, OutcomeKind, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss,
-    SessionPlan,
+    Fault, HandoffSummary, Harness, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss, SessionPlan,
 };
-use longhaul_store::{Home, Inherited, Journal, Placement, RunDir};
+use longhaul_store::{Home, Inherited, Placement, RunDir};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-// Live runs are among the newest. Each check tries to lock a journal.
-const NEIGHBORS_MAX: usize = 100;
 /// Variable that enables diagnostic texts without a flag.
 const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
 
@@ -73,25 +61,6 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let options = DisplayOptions::open(global, &args.events, args.detached)?;
     let lifecycle = lifecycle(&prepared.spec.prompt);
     prepared.start(global, DisplayOptions { lifecycle, ..options })
-}
-
-/// Warns of another live run in this directory, because both change the same files.
-pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
-    let Ok(runs) = open_home::locate().and_then(|home| Ok(home.runs_newest_first()?)) else {
-        return;
-    };
-    let is_here = |run: &RunDir| {
-        own_run != Some(run.id())
-            && Journal::is_locked(&run.journal_path()).unwrap_or(false)
-            && run.plan().is_ok_and(|plan| plan.spec.cwd == cwd)
-    };
-    if let Some(other) = runs.take(NEIGHBORS_MAX).find(is_here) {
-        let hint = format!(
-            "follow it with `longhaul logs {0} --follow`, stop it with `longhaul cancel {0}`",
-            other.id()
-        );
-        output::print_warning(&format!("another run, {}, works in this directory", other.id()), Some(&hint));
-    }
 }
 
 /// A run that is ready to start.
@@ -130,7 +99,7 @@ impl PreparedRun {
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let limits = prepare(args)?.spec.policy.limits;
     let plan = dir.plan()?;
-    let run = replay(dir)?;
+    let run = open_home::replay(dir)?;
     let mut spec = plan.spec.clone();
     spec.policy.limits = limits;
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
@@ -162,103 +131,6 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let UserTables { prices, effects } = table_files::tables(args)?;
     (spec.prices, spec.effects) = (prices, effects);
     Ok(PreparedRun { spec, placement, inherited: None, preset, origins })
-}
-
-/// Recipients of a run's progress, in addition to the terminal.
-pub struct DisplayOptions {
-    /// Whether this process is a detached supervisor without a terminal.
-    pub detached: bool,
-    pub has_permission_mode: bool,
-    pub events: Option<Writer>,
-    pub lifecycle: Option<Lifecycle>,
-}
-
-impl DisplayOptions {
-    pub fn new(detached: bool, events: Option<Writer>) -> DisplayOptions {
-        DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
-    }
-
-    pub fn open(global: &GlobalArgs, args: &EventsArgs, detached: bool) -> Result<DisplayOptions, Failure> {
-        Ok(DisplayOptions::new(detached, events::open(args, global, detached)?))
-    }
-}
-
-/// Returns a supervisor of the runs in this home, with this program as helper of its agents.
-pub fn supervisor(home: &Home) -> Supervisor {
-    Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
-}
-
-/// Receivers of a run's progress, in addition to its own observer.
-pub struct Outputs {
-    pub format: OutputFormat,
-    pub events: Option<Queue>,
-    pub exporter: TelemetryExporter,
-}
-
-/// Supervises one run. Signals of this process cancel it.
-pub async fn supervise(
-    supervisor: &Supervisor,
-    start: RunStart,
-    observer: &mut dyn Observer,
-    Outputs { format, events, exporter }: Outputs,
-) -> Result<RunReport, Failure> {
-    let (mut events, mut telemetry) = (events.map(Events::new), exporter.observer());
-    let mut stream = (format == OutputFormat::StreamJson).then(Stream::default);
-    let mut observers: Vec<&mut dyn Observer> = Vec::new();
-    observers.extend(events.as_mut().map(|events| events as &mut dyn Observer));
-    observers.extend(telemetry.as_mut().map(|telemetry| telemetry as &mut dyn Observer));
-    observers.extend(stream.as_mut().map(|stream| stream as &mut dyn Observer));
-    observers.push(observer);
-    let run = supervisor.observe(start, &mut observers);
-    signals::cancel(run.canceller())?;
-    Ok(run.await?)
-}
-
-/// Supervises one run on this thread, displays it, prints the outcome and returns the exit code.
-pub fn supervise_and_print(
-    global: &GlobalArgs,
-    options: DisplayOptions,
-    home: &Home,
-    start: RunStart,
-) -> Result<u8, Failure> {
-    let format = output::format(global);
-    let prints_report = !options.events.as_ref().is_some_and(Writer::is_on_stdout);
-    let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
-    let telemetry = TelemetryHandle::start();
-    let supervised = |observer: &mut dyn Observer, format| {
-        let outputs =
-            Outputs { format, events: events.as_ref().map(Writer::queue), exporter: telemetry.exporter() };
-        runtime::new()?.block_on(supervise(&supervisor(home), start, observer, outputs))
-    };
-    if detached {
-        // The result of a detached run is read by attaching to it.
-        let result = supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text);
-        result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
-        events::close(events, global);
-        telemetry.close();
-        return result.map(|report| report.outcome.exit_code());
-    }
-    lifecycle.iter().for_each(Lifecycle::emit_start);
-    let mut screen = ProgressDisplay::new(global, has_permission_mode);
-    let result = supervised(&mut screen, format);
-    screen.close();
-    // Its warnings are printed after the live view is closed.
-    result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
-    if let Some(lifecycle) = lifecycle {
-        lifecycle.emit_end(&result);
-    }
-    let exit_code = result.map(|report| {
-        if prints_report {
-            print_end(global, &report);
-        }
-        if format != OutputFormat::Text || !prints_report {
-            print_outcome(global, &report);
-        }
-        report.outcome.exit_code()
-    });
-    events::close(events, global);
-    telemetry.close();
-    exit_code
 }
 
 /// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.
@@ -384,26 +256,4 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
         }
     }
     Ok(Some(SessionPlan::Resume(SessionId::from(id.as_str()))))
-}
-
-/// Prints the outcome on stderr, because a program may read stdout.
-fn print_outcome(global: &GlobalArgs, report: &RunReport) {
-    let outcome = report.outcome;
-    if global.quiet || outcome.kind == OutcomeKind::Done {
-        return;
-    }
-    let commands: Vec<String> =
-        commands_of(&report.dir).iter().map(|command| format!("`{command}`")).collect();
-    let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
-    let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
-    let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
-    let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
-    let text = format!("run {} finished: {}", report.run, finish(report));
-    // A run that a person stopped, or that needs one, has not failed.
-    match outcome_style(outcome.kind) {
-        Some(Style::Bad) => output::print_error(&text, hint),
-        Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
-            output::print_warning(&text, hint)
-        }
-    }
 }

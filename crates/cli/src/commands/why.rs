@@ -11,7 +11,7 @@ use crate::output;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
-use crate::output::timeline_text::{describe_outcome, next_text, sentence, text};
+use crate::run_history::timeline_text::{describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };

@@ -1,11 +1,11 @@
 //! Makes the configured values the defaults of their flags, so that typed arguments take precedence. A key is
 //! omitted if its flag was typed or excludes a typed flag.
 
-use super::ConfiguredValues;
 use super::keys::{Key, Keys, excluded, name};
 use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
 use crate::args::ConfigSourceArgs;
+use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, FromArgMatches, Id};

@@ -1,6 +1,7 @@
 //! All output for people and programs: data on stdout, messages on stderr.
 
 pub mod color;
+mod color_mark;
 pub mod conversation;
 pub mod envelope;
 pub mod envelope_text;
@@ -17,7 +18,6 @@ pub mod result_event;
 pub mod stream;
 pub mod table;
 pub mod time;
-pub mod timeline_text;
 pub mod usage;
 pub mod workflow_text;
 pub mod wrap;

@@ -2,9 +2,9 @@
 //!
 //! Printed text may come from a model, a repository or a file. It therefore loses everything that a terminal
 //! would interpret: control characters, and characters that change the direction of text. Colors are marks of
-//! `color` until they get here.
+//! `color_mark` until they get here.
 
-use super::color;
+use super::color_mark;
 use super::envelope_text::is_control_like;
 use std::borrow::Cow;
 use std::io::{self, ErrorKind, IsTerminal, Write};
@@ -71,7 +71,7 @@ pub fn clone_stdout() -> io::Result<OwnedFd> {
 
 /// Sanitizes text for a terminal and converts color marks to escape sequences.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    let marker = color::mark();
+    let marker = color_mark::mark();
     if !text.chars().any(|c| is_control_like(c) || c == marker) {
         return Cow::Borrowed(text);
     }
@@ -79,7 +79,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
         if c == marker {
-            out += chars.next().and_then(color::sequence).unwrap_or_default();
+            out += chars.next().and_then(color_mark::sequence).unwrap_or_default();
         } else if !is_control_like(c) {
             out.push(c);
         }

@@ -1,4 +1,4 @@
-//! An entry of a run's timeline, as data. `output/timeline_text.rs` formats it.
+//! An entry of a run's timeline, as data. `timeline_text.rs` formats it.
 
 use longhaul_core::{
     AgentResult, BackgroundTask, CancelSource, CheckResult, Dollars, Exit, Fault, Limit, LimitThreshold,

@@ -5,9 +5,8 @@ use super::earlier_run::{self, EarlierRun};
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
 use super::{installed, print_sentence};
 use crate::args::{AttachArgs, EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
-use crate::commands::run::{
-    DisplayOptions, PreparedRun, TypedFlags, parse_run, prepare, supervise_and_print,
-};
+use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
+use crate::commands::supervise::{DisplayOptions, supervise_and_print};
 use crate::commands::{attach, detach};
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;

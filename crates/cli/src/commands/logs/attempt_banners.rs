@@ -1,8 +1,9 @@
 //! Prints a line at the start and end of each attempt, from the journal.
 
 use crate::failure::Failure;
+use crate::output::phrases;
 use crate::output::time::TimeFormat;
-use crate::output::{phrases, timeline_text};
+use crate::run_history::timeline_text;
 use crate::run_history::{AttemptFiles, attempt_end, read_attempt_files};
 use longhaul_core::{AttemptHistory, Moment, Run, RunHistory};
 use longhaul_store::{JournalFollower, RunDir, StoreError};

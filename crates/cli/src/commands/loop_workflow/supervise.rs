@@ -4,7 +4,7 @@ use super::envelope::print_end;
 use super::progress::WorkflowProgress;
 use crate::args::GlobalArgs;
 use crate::commands::detach;
-use crate::commands::run::supervisor;
+use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::{open_home, run_learning, runtime, signals};
 use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};

@@ -4,7 +4,7 @@ use super::envelope::print_end;
 use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
 use crate::args::{GlobalArgs, ResumeArgs};
-use crate::commands::run::supervisor;
+use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::print_status;
 use crate::{runtime, signals};

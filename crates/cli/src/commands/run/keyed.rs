@@ -3,10 +3,10 @@
 //! The key is the run's id. A run's directory is created atomically, so of two simultaneous starts one
 //! creates the run and the other finds it.
 
-use super::{DisplayOptions, resume_prepared, start, supervise_and_print, supervisor};
+use super::{resume_prepared, start};
 use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
-use crate::commands::resume::replay;
 use crate::commands::show::print_end;
+use crate::commands::supervise::{DisplayOptions, supervise_and_print, supervisor};
 use crate::commands::{attach, detach};
 use crate::failure::Failure;
 use crate::output::{self, print_status};
@@ -88,7 +88,7 @@ pub fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
     if Journal::is_locked(&dir.journal_path())? {
         return Ok(KeyState::Running);
     }
-    let outcome = replay(dir)?.state().outcome();
+    let outcome = open_home::replay(dir)?.state().outcome();
     // The supervisor may have died before the files for people were written.
     let is_reported = dir.status().is_ok_and(|status| status.returncode.is_some());
     Ok(match outcome.filter(|_| is_reported) {

@@ -2,9 +2,9 @@
 //! them as `run` would, with the configuration below them. It starts nothing.
 
 use crate::args::{Cli, Command, RunArgs};
-use crate::config::ConfiguredValues;
 use crate::config::arguments::configure;
 use crate::config::keys::{RUN, name};
+use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure};
 use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};

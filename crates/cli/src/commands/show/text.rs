@@ -8,8 +8,8 @@ use crate::output::color::Colors;
 use crate::output::envelope_text::{cut, grouped, one_line};
 use crate::output::phrases;
 use crate::output::time::TimeFormat;
-use crate::output::timeline_text::describe_outcome;
 use crate::output::wrap::{COLUMNS, columns, wrap};
+use crate::run_history::timeline_text::describe_outcome;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
     AttemptHistory, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,

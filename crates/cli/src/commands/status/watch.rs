@@ -1,13 +1,13 @@
 //! `longhaul status --watch`: a live view of every unfinished workflow and run, until Ctrl-C. It changes nothing.
 
 use super::{headline, tree, unfinished, workflow_status};
-use crate::commands::run::supervisor;
+use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::live::{self, LiveView, label};
 use crate::output::region::{self, Region};
-use crate::output::timeline_text::describe_outcome;
 use crate::output::{self, envelope_text, phrases};
+use crate::run_history::timeline_text::describe_outcome;
 use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunError, RunReport, RunStart, StepView, SuperviseError};
 use longhaul_core::{OutcomeKind, Step};

@@ -7,7 +7,7 @@
 
 use crate::next_commands::CommandContext;
 use crate::output::time::TimeFormat;
-use crate::output::timeline_text::{next_text, text};
+use crate::run_history::timeline_text::{next_text, text};
 use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
 use longhaul_core::{
     Action, AgentProgram, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence,

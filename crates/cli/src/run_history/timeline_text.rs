@@ -1,10 +1,10 @@
 //! Formats a run's timeline as plain sentences: one or two lines for an entry, with its time of day, the date
 //! if it changed, and the elapsed time of the run.
 
-use super::phrases::{self, plural};
-use super::time::{TimeFormat, elapsed};
-use super::wrap::wrap;
-use crate::run_history::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
+use super::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
+use crate::output::phrases::{self, plural};
+use crate::output::time::{TimeFormat, elapsed};
+use crate::output::wrap::wrap;
 use longhaul::describe_stopped_task;
 use longhaul_core::{
     CancelSource, Dollars, Moment, Outcome, PromptKind, Questions, RecoveryFinding, ResumeRequest, Rfc3339,
