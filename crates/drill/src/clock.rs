@@ -17,15 +17,7 @@ pub(crate) fn timestamp() -> String {
 /// Formats a time like `1:46am`, as in the agent's message about the reset of a usage window.
 pub(crate) fn hour_of_day(unix_seconds: u64) -> String {
     let is_whole_hour = unix_seconds.is_multiple_of(3600);
-    format(unix_seconds, if is_whole_hour { "%-I%P" } else { "%-I:%M%P" })
-}
-
-/// Formats a time like `Nov 26, 2:53pm`.
-pub(crate) fn day_and_hour(unix_seconds: u64) -> String {
-    format!("{}, {}", format(unix_seconds, "%b %-d"), hour_of_day(unix_seconds))
-}
-
-fn format(unix_seconds: u64, form: &str) -> String {
+    let form = if is_whole_hour { "%-I%P" } else { "%-I:%M%P" };
     let at = i64::try_from(unix_seconds).ok().and_then(|seconds| Timestamp::from_second(seconds).ok());
     at.unwrap_or(Timestamp::MAX).strftime(form).to_string()
 }
@@ -37,9 +29,7 @@ mod tests {
     #[test]
     fn formats_times_like_the_agent() {
         assert_eq!(hour_of_day(1_795_311_992), "1:46am");
-        assert_eq!(day_and_hour(1_795_704_792), "Nov 26, 2:53pm");
         assert_eq!(hour_of_day(1_795_305_600), "12am");
-        assert_eq!(day_and_hour(951_782_459), "Feb 29, 12:00am");
         assert_eq!(hour_of_day(951_782_400 + 43_200), "12pm");
     }
 }

@@ -38,10 +38,10 @@ pub(super) fn status(status: &StatusFault, resets_in: Duration) -> Response<Body
     )
 }
 
-/// Returns the 429 of a subscription whose usage window is exhausted and resets in `resets_in`.
-pub(super) fn usage_limit(window: &str, resets_in: Duration) -> Response<Body> {
+/// Returns the 429 of a subscription whose five-hour window is exhausted and resets in `resets_in`.
+pub(super) fn usage_limit(resets_in: Duration) -> Response<Body> {
     let reset = resets_at(resets_in);
-    let mut headers = unified("rejected", window, 1.0, reset);
+    let mut headers = unified("rejected", 1.0, reset);
     headers.push(("retry-after".to_owned(), resets_in.as_secs_f64().ceil().to_string()));
     error(
         429,
@@ -53,7 +53,7 @@ pub(super) fn usage_limit(window: &str, resets_in: Duration) -> Response<Body> {
 
 /// Returns the headers of a successful response to a subscription. A fifth of the window is used.
 pub(super) fn allowed() -> Vec<(String, String)> {
-    unified("allowed", "five_hour", 0.2, resets_at(Duration::from_secs(3600)))
+    unified("allowed", 0.2, resets_at(Duration::from_secs(3600)))
 }
 
 pub(super) fn html() -> Response<Body> {
@@ -86,17 +86,16 @@ fn resets_at(resets_in: Duration) -> u64 {
 }
 
 /// Returns the unified rate-limit headers, as Claude Code 2.1.330 reads them.
-fn unified(status: &str, window: &str, used: f64, reset: u64) -> Vec<(String, String)> {
-    let short = if window == "seven_day" { "7d" } else { "5h" };
+fn unified(status: &str, used: f64, reset: u64) -> Vec<(String, String)> {
     [
         ("status", status.to_owned()),
         ("reset", reset.to_string()),
-        ("representative-claim", window.to_owned()),
+        ("representative-claim", "five_hour".to_owned()),
         ("overage-status", "rejected".to_owned()),
         ("overage-disabled-reason", "org_level_disabled".to_owned()),
-        (&format!("{short}-status"), status.to_owned()),
-        (&format!("{short}-reset"), reset.to_string()),
-        (&format!("{short}-utilization"), used.to_string()),
+        ("5h-status", status.to_owned()),
+        ("5h-reset", reset.to_string()),
+        ("5h-utilization", used.to_string()),
     ]
     .map(|(name, value)| (format!("anthropic-ratelimit-unified-{name}"), value))
     .to_vec()

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn usage_limit_rejects_every_turn_until_reset() {
-        let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6), window: "five_hour".into() };
+        let limit = FaultKind::UsageLimit { reset: Duration::from_secs(6) };
         let limited = [fault(When::Turn(2), Times::Count(1), limit)];
         let mut faults = Faults::new(&limited, &Side::default(), &mut Rng::new(0));
         let start = Instant::now();

@@ -18,7 +18,7 @@ pub(super) struct ScriptedMessage {
     pub id: String,
     pub model: String,
     pub content: Vec<Value>,
-    pub stop_reason: String,
+    pub stop_reason: &'static str,
     pub tokens: Tokens,
 }
 
@@ -36,10 +36,6 @@ impl SseEvent {
 
     pub(super) fn ping() -> Self {
         Self::new(json!({"type": "ping"}))
-    }
-
-    pub(super) fn error(kind: &str, message: &str) -> Self {
-        Self::new(json!({"type": "error", "error": {"type": kind, "message": message}}))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -222,13 +218,8 @@ mod tests {
             json!({"type": "tool_use", "id": "toolu_drill_1_0", "name": "Bash", "input": {"command": "true"}}),
         ];
         let tokens = Tokens { output: output_tokens(&content), ..Tokens::default() };
-        let answer = ScriptedMessage {
-            id: "m".into(),
-            model: "x".into(),
-            content,
-            stop_reason: "tool_use".into(),
-            tokens,
-        };
+        let answer =
+            ScriptedMessage { id: "m".into(), model: "x".into(), content, stop_reason: "tool_use", tokens };
         let events = answer.events(&mut Rng::new(1));
         let sent: u64 = events.iter().map(|event| event.chars).sum();
         assert_eq!(answer.output_sent(sent), tokens.output);

@@ -46,9 +46,6 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
         Some(FaultKind::Silence { after, duration }) => {
             events_until(*after, vec![SendStep::Wait(duration.unwrap_or(UNLIMITED)), SendStep::Drop])
         }
-        Some(FaultKind::SseError { error, message, after }) => {
-            events_until(*after, vec![SendStep::Send(SseEvent::error(error, message))])
-        }
         Some(FaultKind::Kill { at: KillAt::BeforeFirstToken, signal, .. }) => {
             let mut steps = vec![SendStep::Announce(*signal), SendStep::Wait(wait_for_disconnect(*signal))];
             steps.extend(all_events(events));
@@ -141,7 +138,7 @@ mod tests {
             id: "m".into(),
             model: "x".into(),
             content,
-            stop_reason: "tool_use".into(),
+            stop_reason: "tool_use",
             tokens: Tokens::default(),
         };
         let steps = steps(answer.events(&mut Rng::new(7)), Some(&fault));
@@ -186,6 +183,5 @@ mod tests {
             "kill = { at = 'mid-tool' }",
             "start start ping delta delta stop start delta delta stop delta stop KILL",
         );
-        check("sse_error = { error = 'api_error', after = 'mid-text' }", "start start ping delta error");
     }
 }

@@ -133,7 +133,7 @@ async fn respond(
     let resets_in = active_fault.as_ref().map_or(Duration::ZERO, |active| active.resets_in);
     match fault {
         Some(FaultKind::Status(status)) => return error_responses::status(status, resets_in),
-        Some(FaultKind::UsageLimit { window, .. }) => return error_responses::usage_limit(window, resets_in),
+        Some(FaultKind::UsageLimit { .. }) => return error_responses::usage_limit(resets_in),
         Some(FaultKind::Html {}) => return error_responses::html(),
         Some(FaultKind::Refuse { duration }) => {
             // The listener exists as long as the API. Without it, every connection is refused anyway.

@@ -159,22 +159,18 @@ impl ApiState {
                 .and_then(|reply| reply.turns.get(turn).or(reply.turns.last())),
             None => self.scenario.turns.get(request.position.turn.saturating_sub(1) as usize),
         };
-        let (mut content, mut output) = match turn {
+        let mut content = match turn {
             _ if request.side && request.reply.is_none() => {
-                (vec![json!({"type": "text", "text": self.scenario.side.text})], None)
+                vec![json!({"type": "text", "text": self.scenario.side.text})]
             }
-            Some(turn) => {
-                (scripted_message::content(turn, request.position, &request.prompt), turn.output_tokens)
-            }
-            None => (Vec::new(), None),
+            Some(turn) => scripted_message::content(turn, request.position, &request.prompt),
+            None => Vec::new(),
         };
         let calls_tool = content.iter().any(|block| block["type"] == "tool_use");
-        let scripted_reason = turn.and_then(|turn| turn.stop_reason.clone()).filter(|_| !request.side);
-        let mut stop_reason =
-            scripted_reason.unwrap_or(if calls_tool { "tool_use" } else { "end_turn" }.to_owned());
-        let mut replace = |text: &str, reason: &str| {
+        let mut stop_reason = if calls_tool { "tool_use" } else { "end_turn" };
+        let mut replace = |text: &str, reason| {
             content = if text.is_empty() { Vec::new() } else { vec![json!({"type": "text", "text": text})] };
-            (stop_reason, output) = (reason.to_owned(), None);
+            stop_reason = reason;
         };
         match fault {
             Some(FaultKind::Refusal {}) => replace("I can't help with", "refusal"),
@@ -185,7 +181,7 @@ impl ApiState {
             }
             _ => {}
         }
-        let output = output.unwrap_or_else(|| scripted_message::output_tokens(&content));
+        let output = scripted_message::output_tokens(&content);
         let mut lock = self.lock();
         lock.serial += 1;
         let id = format!("msg_drill_{:x}_{}", lock.seed, lock.serial);
@@ -242,7 +238,6 @@ fn detail(fault: &ActiveFault) -> String {
         FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
             status_word(after)
         }
-        FaultKind::SseError { error, .. } => error.clone(),
         FaultKind::Kill { at, signal: Signal::Kill, .. } => status_word(at),
         FaultKind::Kill { at, signal, .. } => format!("{}, {}", status_word(signal), status_word(at)),
         FaultKind::Pings { .. }

@@ -70,14 +70,11 @@ impl<'de> Deserialize<'de> for Times {
 pub enum FaultKind {
     /// Answers with this HTTP status.
     Status(StatusFault),
-    /// Answers 429 like a subscription whose usage window is exhausted, until the reset.
+    /// Answers 429 like a subscription whose five-hour window is exhausted, until the reset.
     UsageLimit {
         /// Time from the first rejected request until the window resets.
         #[serde(rename = "reset_s", deserialize_with = "seconds")]
         reset: Duration,
-        /// `five_hour` or `seven_day`.
-        #[serde(default = "five_hour")]
-        window: String,
     },
     /// Drops the request and closes the listener, so that connections are refused. Then listens on the same
     /// port again.
@@ -110,17 +107,6 @@ pub enum FaultKind {
         /// How long. If absent, until the client disconnects.
         #[serde(default, rename = "for_s", deserialize_with = "optional_seconds")]
         duration: Option<Duration>,
-    },
-    /// Sends an SSE `error` event and ends the stream.
-    SseError {
-        /// The error's type, such as `overloaded_error`.
-        error: String,
-        /// The error's message.
-        #[serde(default)]
-        message: String,
-        /// The point of the response after which the error is sent.
-        #[serde(default)]
-        after: CutPoint,
     },
     /// Answers 200 with an HTML page, as a captive portal does.
     Html {},
@@ -165,7 +151,6 @@ impl FaultKind {
             | Self::Cut { .. }
             | Self::Pings { .. }
             | Self::Silence { .. }
-            | Self::SseError { .. }
             | Self::Kill { .. } => true,
             Self::Status(_)
             | Self::UsageLimit { .. }
@@ -256,10 +241,6 @@ impl<'de> Deserialize<'de> for ScriptedFault {
         let kind = toml::Value::Table(table).try_into().map_err(D::Error::custom)?;
         Ok(Self { when, times, kind })
     }
-}
-
-fn five_hour() -> String {
-    "five_hour".to_owned()
 }
 
 fn half_a_second() -> DurationRange {

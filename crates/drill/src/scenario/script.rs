@@ -85,21 +85,14 @@ pub enum Auth {
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Overrides {
-    /// The supervisor's preset; `drill` if absent.
-    pub preset: Option<String>,
     /// The agent's own retries per request.
     pub inner_retries: Option<u32>,
-    /// Attempts without progress before the supervisor gives up.
-    pub max_retries: Option<u32>,
     /// Silence after which the supervisor considers the agent stalled.
     #[serde(rename = "stall_timeout_s", deserialize_with = "optional_seconds")]
     pub stall_timeout: Option<Duration>,
     /// The longest single wait that the supervisor may start.
     #[serde(rename = "max_reset_wait_s", deserialize_with = "optional_seconds")]
     pub max_reset_wait: Option<Duration>,
-    /// Time limit of one attempt.
-    #[serde(rename = "attempt_timeout_s", deserialize_with = "optional_seconds")]
-    pub attempt_timeout: Option<Duration>,
     /// The agent's permission mode; `bypassPermissions` if absent.
     pub permission_mode: Option<String>,
     /// Factor by which the scripted agent's inner waits are shortened. A real agent's waits cannot be
@@ -107,10 +100,6 @@ pub struct Overrides {
     pub time_scale: Option<f64>,
     /// A settings object for the agent (`--settings`), as JSON.
     pub settings: Option<String>,
-    /// Additional arguments of the agent.
-    pub agent_args: Vec<String>,
-    /// Additional flags of the supervisor.
-    pub flags: Vec<String>,
 }
 
 /// One turn of the model.
@@ -123,10 +112,6 @@ pub struct Turn {
     /// Tool calls of the turn.
     #[serde(default)]
     pub tools: Vec<Tool>,
-    /// The stop reason. If absent, `tool_use` with tools, else `end_turn`.
-    pub stop_reason: Option<String>,
-    /// The announced output tokens. If absent, a quarter of the sent characters.
-    pub output_tokens: Option<u64>,
 }
 
 /// The model's turns in reply to a later prompt.

@@ -41,8 +41,6 @@ pub(super) enum RetryDecision {
     RetrySilently(u32),
     /// Retry once without streaming.
     RetryWithoutStreaming,
-    /// Repeat the stream a few times, then retry once without streaming.
-    RepeatStream,
     GiveUp,
 }
 
@@ -195,13 +193,6 @@ pub(super) fn from_malformed_response(bytes: usize) -> Failure {
     Failure { text, error: "unknown", ..Failure::default() }
 }
 
-/// Returns the failure for an SSE `error` event that persisted through retries.
-pub(super) fn from_error_event(event: &Value) -> Failure {
-    let kind = event["error"]["type"].as_str().map(str::to_owned);
-    let message = event["error"]["message"].as_str().unwrap_or_default();
-    Failure { text: format!("API Error: {message}"), error: "server_error", kind, ..Failure::default() }
-}
-
 /// Returns the failure for the fourth response in a row that hit the output limit.
 pub(super) fn from_output_limit() -> Failure {
     let text = "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, \
@@ -250,25 +241,20 @@ pub(super) fn limit_info(headers: &HeaderMap) -> Option<Value> {
     if let Some(reason) = unified("overage-disabled-reason") {
         info["overageDisabledReason"] = json!(reason);
     }
-    for (short, window) in [("5h", "five_hour"), ("7d", "seven_day")] {
-        let part = |name: &str| unified(&format!("{short}-{name}"));
-        if let (Some(status), Some(reset), Some(used)) =
-            (part("status"), part("reset").and_then(number), part("utilization").and_then(number))
-        {
-            info["unifiedWindows"][window] =
-                json!({"utilization": used, "resetsAt": reset, "status": status});
-        }
+    if let (Some(status), Some(reset), Some(used)) = (
+        unified("5h-status"),
+        unified("5h-reset").and_then(number),
+        unified("5h-utilization").and_then(number),
+    ) {
+        info["unifiedWindows"]["five_hour"] =
+            json!({"utilization": used, "resetsAt": reset, "status": status});
     }
     Some(info)
 }
 
 fn limit_text(info: &Value) -> String {
     let reset = info["resetsAt"].as_u64().unwrap_or(0);
-    if info["rateLimitType"] == "seven_day" {
-        format!("You've hit your weekly limit · resets {} (UTC)", clock::day_and_hour(reset))
-    } else {
-        format!("You've hit your 5-hour limit · resets {} (UTC)", clock::hour_of_day(reset))
-    }
+    format!("You've hit your 5-hour limit · resets {} (UTC)", clock::hour_of_day(reset))
 }
 
 #[cfg(test)]

@@ -18,8 +18,6 @@ use super::{VERSION, init, retry};
 
 /// Interval between reports of a long wait.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
-/// Streaming retries after an SSE error before any content.
-const STREAM_REPEATS: u32 = 2;
 
 pub(super) enum RequestOutcome {
     /// A message, or the received part of a message whose stream was lost after usable content.
@@ -40,7 +38,7 @@ impl Agent {
         if self.environment.credential == Credential::None {
             return Ok(RequestOutcome::Failed(failure::from_missing_login()));
         }
-        let (mut attempt, mut silent_retries, mut stream, mut error_events) = (0, 0, true, 0);
+        let (mut attempt, mut silent_retries, mut stream) = (0, 0, true);
         if self.flags.partial_messages {
             self.out.system("status", json!({"status": "requesting"}));
         }
@@ -55,13 +53,8 @@ impl Agent {
             };
             match decision {
                 RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
-                RetryDecision::RepeatStream if error_events < STREAM_REPEATS => error_events += 1,
-                RetryDecision::RepeatStream | RetryDecision::RetryWithoutStreaming if stream => {
-                    stream = false
-                }
-                RetryDecision::RepeatStream | RetryDecision::RetryWithoutStreaming => {
-                    return Ok(RequestOutcome::Failed(failure));
-                }
+                RetryDecision::RetryWithoutStreaming if stream => stream = false,
+                RetryDecision::RetryWithoutStreaming => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::RetrySilently(at_most) if silent_retries < at_most => silent_retries += 1,
                 RetryDecision::RetrySilently(_) => return Ok(RequestOutcome::Failed(failure)),
                 RetryDecision::Retry { at_most, after_s } => {
@@ -180,13 +173,6 @@ impl Agent {
                         continue;
                     }
                     last_event = last_byte;
-                    if event["type"] == "error" {
-                        let failure = failure::from_error_event(&event);
-                        if message.has_started() {
-                            return Ok(useless(failure));
-                        }
-                        return Ok(RawOutcome::Failed(None, RetryDecision::RepeatStream, failure));
-                    }
                     self.take_event(exchange, message, &event);
                     if event["type"] == "message_stop" {
                         return Ok(self.finish(message, headers.as_ref()));

@@ -85,12 +85,13 @@ async fn run_scenario(
         fs::create_dir(dir).map_err(unexpected)?;
     }
     let api = Api::start(scenario, seed).await.map_err(unexpected)?;
-    let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)?).with(|spec| {
+    let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)).with(|spec| {
         if agent == DrillAgentKind::Acp {
             AgentKind::Acp.as_str().clone_into(&mut spec.agent.name);
         }
         spec.agent.leading_args.clone_from(&program.leading_args);
-        spec.agent.args = agent_args(scenario);
+        let settings = scenario.run.settings.iter();
+        spec.agent.args = settings.flat_map(|json| ["--settings".to_owned(), json.clone()]).collect();
         spec.model = Some(scenario.model.clone());
         let mode = scenario.run.permission_mode.clone();
         spec.permission_mode = Some(mode.unwrap_or_else(|| "bypassPermissions".to_owned()));
@@ -137,31 +138,18 @@ fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
     Ok(processes_with(&RunMarker::load(&dir)?).len())
 }
 
-fn policy(scenario: &Scenario) -> Result<Policy, Failure> {
+fn policy(scenario: &Scenario) -> Policy {
     let run = &scenario.run;
-    let preset = match &run.preset {
-        Some(name) => name
-            .parse::<Preset>()
-            .map_err(|error| Failure::usage(error, "fix the scenario's [run] preset"))?,
-        None => Preset::Drill,
-    };
-    let mut policy = preset.policy();
+    let mut policy = Preset::Drill.policy();
     let span = |duration: Duration| Span(duration.as_millis() as u64);
     policy.inner_retries = run.inner_retries.unwrap_or(policy.inner_retries);
-    policy.retries_max = run.max_retries.unwrap_or(policy.retries_max);
     policy.stall_timeout = run.stall_timeout.map(span).or(policy.stall_timeout);
     policy.max_reset_wait = run.max_reset_wait.map(span).or(policy.max_reset_wait);
-    policy.attempt_timeout = run.attempt_timeout.map(span).or(policy.attempt_timeout);
     if let OutageBound::Time(Some(limit)) = &mut policy.outage_bound {
         // The real agent's own retry-after waits take a minute. The supervisor does not control them.
         *limit = Span::from_mins(3).max(*limit);
     }
-    Ok(policy)
-}
-
-fn agent_args(scenario: &Scenario) -> Vec<String> {
-    let settings = scenario.run.settings.iter().flat_map(|json| ["--settings".to_owned(), json.clone()]);
-    settings.chain(scenario.run.agent_args.iter().cloned()).collect()
+    policy
 }
 
 /// Contains nothing of the user's: no credentials, no settings, and no API except the loopback API.
