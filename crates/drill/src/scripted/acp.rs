@@ -73,11 +73,7 @@ impl Agent {
             }
             "session/prompt" => {
                 self.out.acp.prompts.push_back(id.clone());
-                self.queue.push_back(QueuedPrompt {
-                    text: text_of(&params["prompt"]),
-                    uuid: None,
-                    origin: None,
-                });
+                self.queue.push_back(QueuedPrompt { text: text_of(&params["prompt"]), origin: None });
             }
             "session/cancel" if self.in_exchange => return Err(Stop::Interrupted { by_signal: false }),
             "session/cancel" => {}
@@ -94,8 +90,7 @@ impl Agent {
         } else {
             json!({"behavior": "deny", "message": "The user refused permission to run this tool."})
         };
-        self.callbacks
-            .take(&json!({"request_id": message["id"], "subtype": "success", "response": response}));
+        self.callbacks.take(&json!({"request_id": message["id"], "response": response}));
     }
 
     fn open_acp_session(&mut self, params: &Value, id: &str, history: History) {

@@ -53,8 +53,6 @@ pub(super) struct Agent {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueuedPrompt {
     pub text: String,
-    /// The host's id of a user line.
-    pub uuid: Option<String>,
     /// The background command whose end this prompt reports.
     pub origin: Option<String>,
 }
@@ -118,10 +116,8 @@ impl Agent {
         }
         match message["type"].as_str() {
             Some("user") => {
-                let uuid = message["uuid"].as_str().map(str::to_owned);
-                self.emit_lifecycle(uuid.as_deref(), "queued");
                 let text = text_of(&message["message"]["content"]);
-                self.queue.push_back(QueuedPrompt { text, uuid, origin: None });
+                self.queue.push_back(QueuedPrompt { text, origin: None });
                 Ok(())
             }
             Some("control_request") => self.control(&message),
@@ -164,7 +160,7 @@ impl Agent {
         );
         self.emit_background();
         let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", command.shell.text());
-        self.queue.push_back(QueuedPrompt { text, uuid: None, origin: Some(command.run_id) });
+        self.queue.push_back(QueuedPrompt { text, origin: Some(command.run_id) });
         true
     }
 
@@ -215,12 +211,6 @@ impl Agent {
     pub(super) fn emit_state(&mut self, state: &str) {
         if self.environment.session_state {
             self.out.system("session_state_changed", json!({"state": state, "sdk_host_only": true}));
-        }
-    }
-
-    pub(super) fn emit_lifecycle(&mut self, uuid: Option<&str>, state: &str) {
-        if let Some(uuid) = uuid {
-            self.out.event("command_lifecycle", json!({"command_uuid": uuid, "state": state}));
         }
     }
 

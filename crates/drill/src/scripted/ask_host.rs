@@ -2,19 +2,14 @@
 //! the real agent, a tool whose question is not answered does not run. After stdin closes, no tool of the turn
 //! runs.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Stop};
-use super::hooks::{Verdict, matches_tool};
+use super::hooks::Verdict;
 use super::tool_outcome::Outcome;
 
 const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
                     to tell you how to proceed.";
-const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
-const TIMED_OUT: &str = "PreToolUse hook did not respond before its timeout (host client may be unreachable). The tool \
-                      call was not executed; other configured hooks may not have completed.";
 
 pub(super) enum HookDecision {
     Pass,
@@ -23,93 +18,46 @@ pub(super) enum HookDecision {
     Refuse(Outcome, Value),
 }
 
-enum HostReply {
-    Answer(Value),
-    Failure,
-    Disconnected,
-    TimedOut,
-}
-
 impl Agent {
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
-        let callbacks = self.callbacks.callbacks.clone();
-        for callback in callbacks.iter().filter(|callback| matches_tool(&callback.matcher, tool)) {
-            let question = json!({"subtype": "hook_callback", "callback_id": callback.id, "input": input,
+        for id in self.callbacks.ids.clone() {
+            let question = json!({"subtype": "hook_callback", "callback_id": id, "input": input,
                 "tool_use_id": call["id"]});
-            match self.ask_question(&question, Some(callback.timeout))? {
-                HostReply::Answer(answer) => match Verdict::parse(&answer) {
-                    Verdict::Run | Verdict::StopAfter => {}
-                    Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
-                    Verdict::Deny(reason) => {
-                        let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
-                        return Ok(rejection(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
-                    }
-                },
-                HostReply::Failure => {
-                    self.out.system(
-                        "informational",
-                        json!({"content": format!("PreToolUse: {FAILED}"), "level": "warning",
-                            "tag": "hook_callback_failed"}),
-                    );
-                    if callback.blocks {
-                        let text = format!(
-                            "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
-                             {FAILED}"
-                        );
-                        return Ok(rejection(
-                            text,
-                            json!({"decision": "reject", "source": "hook", "reason_type": "hook"}),
-                        ));
-                    }
-                }
-                HostReply::Disconnected => return Ok(host_disconnected()),
-                HostReply::TimedOut => {
-                    return Ok(HookDecision::Refuse(Outcome::error(TIMED_OUT.to_owned()), json!({})));
+            let Some(answer) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
+            match Verdict::parse(&answer) {
+                Verdict::Run | Verdict::StopAfter => {}
+                Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
+                Verdict::Deny(reason) => {
+                    let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
+                    return Ok(rejection(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                 }
             }
         }
         Ok(HookDecision::Pass)
     }
 
-    /// Asks the host for a permission that the mode does not grant. There is no timeout.
+    /// Asks the host for a permission that the mode does not grant.
     pub(super) fn ask_permission(&mut self, call: &Value) -> Result<HookDecision, Stop> {
         let question = json!({"subtype": "can_use_tool", "tool_name": call["name"], "display_name": call["name"],
             "input": call["input"], "permission_suggestions": [], "tool_use_id": call["id"]});
-        match self.ask_question(&question, None)? {
-            HostReply::Answer(answer) if answer["behavior"] == "allow" => {
-                Ok(HookDecision::Modify(answer.get("updatedInput").unwrap_or(&call["input"]).clone()))
-            }
-            HostReply::Answer(answer) => {
-                let message = answer["message"].as_str().unwrap_or_default().to_owned();
-                Ok(rejection(message, json!({"decision": "reject", "source": "user_reject"})))
-            }
-            HostReply::Failure => {
-                let rejected = json!({"decision": "reject", "source": "config", "reason_type": "other"});
-                Ok(rejection("Tool permission request failed".to_owned(), rejected))
-            }
-            HostReply::Disconnected | HostReply::TimedOut => Ok(host_disconnected()),
+        let Some(answer) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
+        if answer["behavior"] == "allow" {
+            return Ok(HookDecision::Modify(answer.get("updatedInput").unwrap_or(&call["input"]).clone()));
         }
+        let message = answer["message"].as_str().unwrap_or_default().to_owned();
+        Ok(rejection(message, json!({"decision": "reject", "source": "user_reject"})))
     }
 
-    fn ask_question(&mut self, question: &Value, timeout: Option<Duration>) -> Result<HostReply, Stop> {
+    /// Returns the host's answer, or `None` if stdin closed before it arrived.
+    fn ask_question(&mut self, question: &Value) -> Result<Option<Value>, Stop> {
         let id = self.out.rng.uuid();
         self.callbacks.open_question = Some((id.clone(), None));
         self.out.request(&id, question);
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        let has_time = || deadline.is_none_or(|deadline| Instant::now() < deadline);
-        while !self.callbacks.is_answered() && !self.input_ended && has_time() {
-            self.wait(deadline)?;
+        while !self.callbacks.is_answered() && !self.input_ended {
+            self.wait(None)?;
         }
-        Ok(match self.callbacks.open_question.take().and_then(|(_, answer)| answer) {
-            Some(answer) if answer["subtype"] == "error" => HostReply::Failure,
-            Some(answer) => HostReply::Answer(answer["response"].clone()),
-            None if self.input_ended => HostReply::Disconnected,
-            None => {
-                self.out.cancel(&id);
-                HostReply::TimedOut
-            }
-        })
+        Ok(self.callbacks.open_question.take().and_then(|(_, answer)| answer))
     }
 }
 

@@ -49,13 +49,8 @@ impl Agent {
     pub(super) fn run_exchange(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
         self.in_exchange = true;
         let started = Instant::now();
-        let mut exchange = Exchange {
-            origin: prompt.origin.clone(),
-            uuids: prompt.uuid.iter().cloned().collect(),
-            ..Exchange::default()
-        };
+        let mut exchange = Exchange { origin: prompt.origin.clone(), ..Exchange::default() };
         self.emit_state("running");
-        self.emit_lifecycle(prompt.uuid.as_deref(), "started");
         self.take_prompt(&prompt);
         let definitions = self.servers.tool_definitions();
         let server_tools = definitions.iter().filter_map(|tool| tool["name"].as_str());
@@ -77,13 +72,7 @@ impl Agent {
                 return Err(exit);
             }
         };
-        let mut uuids = exchange.uuids.iter();
-        let main_uuid = uuids.next();
-        for uuid in uuids {
-            self.emit_lifecycle(Some(uuid), "completed");
-        }
         self.emit_result(&exchange, &end, started);
-        self.emit_lifecycle(main_uuid.map(String::as_str), "completed");
         let row = json!({"lastPrompt": prompt.text, "leafUuid": self.session.leaf});
         self.session.row("last-prompt", row);
         self.in_exchange = false;
@@ -248,17 +237,15 @@ impl Agent {
         Some(self.fail(failure))
     }
 
-    pub(super) fn take_injected(&mut self, exchange: &mut Exchange) {
+    pub(super) fn take_injected(&mut self) {
         let (lines, notifications) =
             std::mem::take(&mut self.queue).into_iter().partition(|prompt| prompt.origin.is_none());
         self.queue = notifications;
         for line in Vec::from(lines) {
-            self.emit_lifecycle(line.uuid.as_deref(), "started");
             let text = format!("The user sent a new message while you were working: {}", line.text);
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
             self.link("user", json!({"message": message}));
             self.messages.push(message);
-            exchange.uuids.extend(line.uuid);
         }
     }
 

@@ -8,8 +8,6 @@ use longhaul_core::Tokens;
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
     pub origin: Option<String>,
-    /// The host's ids of the user lines that the exchange serves.
-    pub uuids: Vec<String>,
     /// Number of user messages emitted, which `num_turns` reports.
     pub user_events: u32,
     pub usage: Tokens,

@@ -30,7 +30,7 @@ pub(super) struct Flags {
     pub tools: Option<Vec<String>>,
     /// `--json-schema`: the model must return its result with the tool `StructuredOutput`.
     pub json_schema: Option<serde_json::Value>,
-    /// `--mcp-config`: JSON texts, or paths of files with JSON.
+    /// `--mcp-config`: texts in JSON.
     pub mcp_configs: Vec<String>,
     /// `--allowedTools`: names of the tools that need no permission.
     pub allowed_tools: Vec<String>,

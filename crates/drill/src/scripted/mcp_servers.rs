@@ -2,7 +2,6 @@
 //! part of the protocol that a server with a few tools needs, and declares every tool from the start.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -58,19 +57,14 @@ struct Connection {
 }
 
 impl Servers {
-    /// Starts the servers of these configurations. Each one is JSON or the path of a file with JSON.
+    /// Starts the servers of these configurations, each in JSON.
     ///
     /// A later server replaces an earlier one with the same name. The error is the text for stderr.
     pub(super) fn start(configs: &[String]) -> Result<Servers, String> {
         let mut programs = BTreeMap::new();
         for config in configs {
-            let text = if config.trim_start().starts_with('{') {
-                config.clone()
-            } else {
-                fs::read_to_string(config)
-                    .map_err(|_| invalid(&format!("MCP config file not found: {config}")))?
-            };
-            let config: Config = serde_json::from_str(&text).map_err(|error| invalid(&error.to_string()))?;
+            let config: Config = serde_json::from_str(config)
+                .map_err(|error| format!("Error: Invalid MCP configuration:\n{error}"))?;
             programs.extend(config.mcp_servers);
         }
         let servers = programs.into_iter().map(|(name, program)| Server::start(name, &program)).collect();
@@ -204,10 +198,6 @@ fn parse_response(answer: &Value) -> Result<Value, String> {
 
 fn full_name(server: &str, tool: &Value) -> String {
     format!("mcp__{server}__{}", tool["name"].as_str().unwrap_or_default())
-}
-
-fn invalid(error: &str) -> String {
-    format!("Error: Invalid MCP configuration:\n{error}")
 }
 
 #[cfg(test)]

@@ -47,12 +47,9 @@ impl Message {
             }
             "content_block_delta" => {
                 let delta = &event["delta"];
-                let piece =
-                    ["text", "partial_json", "thinking"].iter().find_map(|field| delta[*field].as_str());
+                let piece = delta["text"].as_str().or(delta["partial_json"].as_str());
                 if let (Some(open), Some(piece)) = (&mut self.open, piece) {
                     open.text.push_str(piece);
-                } else if let (Some(open), Some(signature)) = (&mut self.open, delta["signature"].as_str()) {
-                    open.block["signature"] = json!(signature);
                 }
             }
             "content_block_stop" => {
@@ -116,7 +113,6 @@ impl OpenBlock {
         let Self { mut block, text } = self;
         match block["type"].as_str() {
             Some("tool_use") => block["input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({})),
-            Some("thinking") => block["thinking"] = json!(text),
             _ => block["text"] = json!(text),
         }
         block

@@ -49,10 +49,6 @@ impl Agent {
             result["origin"] =
                 json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
         }
-        if let Some(first) = exchange.uuids.first() {
-            result["user_message_uuid"] = json!(first);
-            result["user_message_uuids"] = json!(exchange.uuids);
-        }
         let is_error = fill(&mut result, exchange, end);
         if let Some(value) = self.structured_answer(&result) {
             result["structured_output"] = value;

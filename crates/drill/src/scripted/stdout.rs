@@ -74,11 +74,6 @@ impl EventWriter {
         self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
     }
 
-    /// Withdraws a control request.
-    pub(super) fn cancel(&mut self, id: &str) {
-        self.stream(&json!({"type": "control_cancel_request", "request_id": id}));
-    }
-
     fn stream(&self, object: &Value) {
         if !self.is_acp {
             write(&object.to_string());

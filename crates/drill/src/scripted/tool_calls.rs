@@ -29,7 +29,7 @@ impl Agent {
         if exchange.hook_stopped {
             return Ok(Some(ExchangeEnd::Completed { text: String::new(), reason: "hook_stopped" }));
         }
-        self.take_injected(exchange);
+        self.take_injected();
         Ok(None)
     }
 

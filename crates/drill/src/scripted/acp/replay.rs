@@ -21,7 +21,6 @@ fn message_updates(message: &Value) -> Vec<Value> {
     let updates = blocks.iter().filter_map(|block| match block["type"].as_str()? {
         "text" if is_user => Some(text_update("user_message_chunk", block["text"].as_str()?)),
         "text" => Some(text_update("agent_message_chunk", block["text"].as_str()?)),
-        "thinking" => Some(text_update("agent_thought_chunk", block["thinking"].as_str()?)),
         "tool_use" => Some(tool_update(block)),
         "tool_result" => Some(result_update(block)),
         _ => None,

@@ -68,11 +68,9 @@ impl AcpOutput {
     fn stream_event(&mut self, fields: &Value) -> Option<Value> {
         let delta = &fields["event"]["delta"];
         let id = fields["api_message_id"].as_str().unwrap_or_default();
-        if let Some(text) = delta["text"].as_str() {
-            id.clone_into(&mut self.streamed);
-            return Some(message_update("agent_message_chunk", id, text));
-        }
-        Some(message_update("agent_thought_chunk", id, delta["thinking"].as_str()?))
+        let text = delta["text"].as_str()?;
+        id.clone_into(&mut self.streamed);
+        Some(message_update("agent_message_chunk", id, text))
     }
 
     fn message(&mut self, kind: &str, message: &Value) -> Vec<Value> {
