@@ -13,7 +13,7 @@ mod project;
 
 pub use assignment::{AmbiguousObjective, Assignment};
 pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, ProverMeta, ProverMode};
-pub use log_rows::{AgentMessage, LastResult, LogEvent, LogRow, SessionEnd, ShellLevel};
+pub use log_rows::{LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
 pub use progress::{ProgressError, ProjectProgress, Stage};
 pub use project::{assignment, check_objectives, check_progress, check_project, progress, stated_progress};

@@ -3,9 +3,9 @@
 
 use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
-use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, Span};
+use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
 use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
-use longhaul_workflow::archon::{AgentMessage, LastResult, LogEvent, LogRow, ShellLevel};
+use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -68,19 +68,22 @@ impl RunLog {
     /// Adds the end of the run: `session_end` if and only if its agent's last result is not an error.
     pub(super) fn end(&mut self, report: &RunReport) -> Result<(), StoreError> {
         let at = report.finished_at;
-        let last = LastResult {
-            is_error: report.last_result.as_ref().is_none_or(|result| result.is_error),
-            session_id: report.session.as_ref().map(ToString::to_string).unwrap_or_default(),
-            total_cost: report.usage.total_cost().into(),
-            duration: report.clocks.wall(at),
-            api_duration: self.api_duration(),
-            turns: report.usage.turns,
-            tokens: report.usage.tokens,
-            model_usage: self.model_usage(),
-            answer: report.result.clone().unwrap_or_default(),
-        };
-        if let Some(row) = LogRow::session_end(at, &last) {
-            self.add(&line(&row))?;
+        if report.last_result.as_ref().is_some_and(|result| !result.is_error) {
+            let tokens = report.usage.tokens;
+            let event = LogEvent::SessionEnd(SessionEnd {
+                session_id: report.session.as_ref().map_or("", SessionId::as_str),
+                total_cost_usd: report.usage.total_cost().into(),
+                duration_ms: report.clocks.wall(at),
+                duration_api_ms: self.api_duration(),
+                num_turns: report.usage.turns,
+                input_tokens: tokens.input,
+                output_tokens: tokens.output,
+                cache_read_input_tokens: tokens.cache_read,
+                cache_creation_input_tokens: tokens.cache_write,
+                model_usage: self.model_usage(),
+                summary: report.result.as_deref().unwrap_or_default(),
+            });
+            self.add(&line(&LogRow { ts: at.into(), event }))?;
         }
         let Outcome { kind, .. } = report.outcome;
         if kind != OutcomeKind::Done {
@@ -200,33 +203,53 @@ fn start_of(text: &str, run: &RunId) -> Option<usize> {
     })
 }
 
-/// Adds the row of a message. Prompts, notes and results have none.
+/// Adds the row of a message. Prompts, notes, results and blank texts have none.
 fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
     let input: Value = message
         .input
         .as_ref()
         .and_then(|input| serde_json::from_str(input.get()).ok())
         .unwrap_or_else(|| json!({}));
-    let text = message.text();
-    let message = match message.kind {
-        EventKind::Thinking => AgentMessage::Thinking(text),
-        EventKind::Text if message.origin == MessageOrigin::Model => AgentMessage::Text(text),
-        EventKind::ToolCall => {
-            AgentMessage::ToolCall { tool: message.tool.as_deref().unwrap_or_default(), input: &input }
+    let content = message.text();
+    let event = match message.kind {
+        EventKind::Thinking => LogEvent::Thinking { content: content.trim() },
+        EventKind::Text if message.origin == MessageOrigin::Model => {
+            LogEvent::Text { content: content.trim() }
         }
-        EventKind::ToolResult => AgentMessage::ToolResult(text),
+        EventKind::ToolCall => {
+            LogEvent::ToolCall { tool: message.tool.as_deref().unwrap_or_default(), input: &input }
+        }
+        EventKind::ToolResult => LogEvent::ToolResult { content },
         EventKind::Text | EventKind::Prompt | EventKind::Note | EventKind::Summary | EventKind::Result => {
             return;
         }
     };
-    if let Some(row) = LogRow::from_message(at, message) {
-        rows.extend(line(&row));
+    if !matches!(event, LogEvent::Thinking { content: "" } | LogEvent::Text { content: "" }) {
+        rows.extend(line(&LogRow { ts: at.into(), event }));
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiTime, Span};
+    use super::{ApiTime, EventKind, MessageOrigin, Moment, Span, TranscriptMessage, add_row};
+
+    #[test]
+    fn texts_of_the_model_are_trimmed() {
+        let check = |kind: EventKind, text: &str, expected: &str| {
+            let message = TranscriptMessage {
+                content: Some(text.to_owned()),
+                ..TranscriptMessage::new(kind, MessageOrigin::Model, 1)
+            };
+            let mut rows = Vec::new();
+            add_row(&mut rows, Moment(0), &message);
+            let row: serde_json::Value = serde_json::from_slice(&rows).unwrap_or_default();
+            assert_eq!(row["content"].as_str().unwrap_or("no row"), expected);
+        };
+        check(EventKind::Thinking, "  It is a ring.\n", "It is a ring.");
+        check(EventKind::Text, " Done.", "Done.");
+        check(EventKind::Text, " \n", "no row");
+        check(EventKind::Prompt, "Prove it.", "no row");
+    }
 
     #[test]
     fn last_results_of_all_sessions_add_up() {
