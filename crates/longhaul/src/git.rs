@@ -234,6 +234,22 @@ impl Git {
     }
 }
 
+/// Creates a repository in a directory. Each setting of `identity`, such as `user.name`, applies if git has none
+/// configured.
+///
+/// # Errors
+/// Returns an error if git cannot be started or fails.
+pub fn create_repository(dir: &Path, identity: &[(&str, &str)]) -> Result<(), GitError> {
+    let git = Git::new(dir);
+    git.call(&["init", "--quiet"])?;
+    for (key, value) in identity {
+        if git.ask(&["config", "--get", key])?.unwrap_or_default().trim_ascii().is_empty() {
+            git.call(&["config", key, value])?;
+        }
+    }
+    Ok(())
+}
+
 pub(crate) fn text(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
 }

@@ -95,7 +95,7 @@ mod world;
 pub use canceller::Canceller;
 pub use channel::{Channel, ChannelError};
 pub use environment::{Environment, NotifiedCommand, NotifiedWorkflowCommand, StoreHint};
-pub use git::GitError;
+pub use git::{GitError, create_repository};
 pub use handoff::{HandoffError, RecordedWork};
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
 #[cfg(feature = "schema")]

@@ -4,18 +4,15 @@
 use super::INPUT;
 use super::task::Task;
 use crate::failure::{Failure, OrFailure};
+use longhaul::create_repository;
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 // Permissions that the owner needs to work in a directory, whatever it had before.
 const OWNER_MODE: u32 = 0o700;
-
-/// Variables that bind git to another repository.
-const GIT_VARIABLES: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY"];
 
 /// Identity of commits if git has none configured. ResearchGym uses the same one.
 const IDENTITY: [(&str, &str); 2] =
@@ -42,7 +39,9 @@ pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
     let workspace = workspace.map_err(|error| copy_failure(&runs, &error))?;
     let input = workspace.path().join(INPUT);
     TaskCopy { task, parents: Vec::new() }.folder(&task.files, &input)?;
-    init(&input)?;
+    // Agents commit their work.
+    create_repository(&input, &IDENTITY)
+        .or_not_started("cannot create a git repository in the workspace", "check that `git init` works")?;
     Ok(workspace)
 }
 
@@ -108,37 +107,5 @@ impl TaskCopy<'_> {
             rest.is_ok_and(|rest| rest.iter().all(|name| self.task.shows(name)))
         });
         target.is_relative() && (inside || real.is_err())
-    }
-}
-
-/// Creates a repository, because agents commit their work. A configured identity stays.
-fn init(input: &Path) -> Result<(), Failure> {
-    git(input, &["init", "--quiet"])?;
-    for (key, value) in IDENTITY {
-        if git(input, &["config", "--default", "", "--get", key])?.is_empty() {
-            git(input, &["config", key, value])?;
-        }
-    }
-    Ok(())
-}
-
-fn git(input: &Path, args: &[&str]) -> Result<String, Failure> {
-    let mut git = Command::new("git");
-    for name in GIT_VARIABLES {
-        git.env_remove(name);
-    }
-    let result = git.args(args).current_dir(input).stdin(Stdio::null()).output();
-    let git_failure = |reason: String| {
-        Failure::not_started(
-            format!("cannot create a git repository in the workspace: {reason}"),
-            "check that `git init` works",
-        )
-    };
-    match result {
-        Ok(output) if output.status.success() => {
-            Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-        }
-        Ok(output) => Err(git_failure(String::from_utf8_lossy(&output.stderr).trim().to_owned())),
-        Err(error) => Err(git_failure(format!("cannot start git: {error}"))),
     }
 }
