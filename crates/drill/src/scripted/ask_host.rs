@@ -10,6 +10,7 @@ use super::tool_outcome::Outcome;
 
 const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
                     to tell you how to proceed.";
+const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
 
 pub(super) enum HookDecision {
     Pass,
@@ -21,11 +22,27 @@ pub(super) enum HookDecision {
 impl Agent {
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
-        for id in self.callbacks.ids.clone() {
-            let question = json!({"subtype": "hook_callback", "callback_id": id, "input": input,
+        for hook in self.callbacks.hooks.clone() {
+            let question = json!({"subtype": "hook_callback", "callback_id": hook.id, "input": input,
                 "tool_use_id": call["id"]});
-            let Some(answer) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
-            match Verdict::parse(&answer) {
+            let Some(response) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
+            if response["subtype"] == "error" {
+                self.out.system(
+                    "informational",
+                    json!({"content": format!("PreToolUse: {FAILED}"), "level": "warning",
+                        "tag": "hook_callback_failed"}),
+                );
+                if hook.blocks {
+                    let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
+                    let text = format!(
+                        "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
+                         {FAILED}"
+                    );
+                    return Ok(rejection(text, rejected));
+                }
+                continue;
+            }
+            match Verdict::parse(&response["response"]) {
                 Verdict::Run | Verdict::StopAfter => {}
                 Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
                 Verdict::Deny(reason) => {
@@ -41,7 +58,8 @@ impl Agent {
     pub(super) fn ask_permission(&mut self, call: &Value) -> Result<HookDecision, Stop> {
         let question = json!({"subtype": "can_use_tool", "tool_name": call["name"], "display_name": call["name"],
             "input": call["input"], "permission_suggestions": [], "tool_use_id": call["id"]});
-        let Some(answer) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
+        let Some(response) = self.ask_question(&question)? else { return Ok(host_disconnected()) };
+        let answer = &response["response"];
         if answer["behavior"] == "allow" {
             return Ok(HookDecision::Modify(answer.get("updatedInput").unwrap_or(&call["input"]).clone()));
         }
@@ -49,7 +67,7 @@ impl Agent {
         Ok(rejection(message, json!({"decision": "reject", "source": "user_reject"})))
     }
 
-    /// Returns the host's answer, or `None` if stdin closed before it arrived.
+    /// Returns the host's response, or `None` if stdin closed before it arrived.
     fn ask_question(&mut self, question: &Value) -> Result<Option<Value>, Stop> {
         let id = self.out.rng.uuid();
         self.callbacks.open_question = Some((id.clone(), None));

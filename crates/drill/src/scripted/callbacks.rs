@@ -4,18 +4,28 @@ use serde_json::Value;
 
 #[derive(Debug, Clone, Default)]
 pub(super) struct Callbacks {
-    /// The ids of the hooks. Each is asked about every tool.
-    pub ids: Vec<Value>,
+    /// Each is asked about every tool.
+    pub hooks: Vec<CallbackHook>,
     /// The id of the open question, and its answer once it has arrived.
     pub open_question: Option<(String, Option<Value>)>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct CallbackHook {
+    pub id: Value,
+    /// `onFailure: "block"`: a failed answer prevents the tool from running.
+    pub blocks: bool,
 }
 
 impl Callbacks {
     /// Reads the hooks of an `initialize` request.
     pub(super) fn read(hooks: &Value) -> Callbacks {
         let groups = hooks["PreToolUse"].as_array().into_iter().flatten();
-        let ids = groups.filter_map(|group| group["hookCallbackIds"].as_array()).flatten();
-        Callbacks { ids: ids.cloned().collect(), open_question: None }
+        let hooks = groups.flat_map(|group| {
+            let ids = group["hookCallbackIds"].as_array().into_iter().flatten();
+            ids.map(|id| CallbackHook { id: id.clone(), blocks: group["onFailure"] == "block" })
+        });
+        Callbacks { hooks: hooks.collect(), open_question: None }
     }
 
     /// Stores the host's answer. Ignores an answer to any other question.
@@ -23,7 +33,7 @@ impl Callbacks {
         if let Some((id, answer)) = &mut self.open_question
             && response["request_id"] == id.as_str()
         {
-            *answer = Some(response["response"].clone());
+            *answer = Some(response.clone());
         }
     }
 
