@@ -7,7 +7,6 @@ use longhaul_core::{Moment, Now, Preset, Span, draw};
 use longhaul_playbook::judge::{ApiJudge, Clock};
 use longhaul_playbook::{JudgeError, JudgeSettings};
 use std::env;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -47,8 +46,8 @@ impl SystemClock {
         SystemClock {
             started_at: output::now(),
             start: Instant::now(),
-            // Random for each process.
-            seed: RandomState::new().hash_one(()),
+            // Without random numbers, only the delays of several processes are equal.
+            seed: getrandom::u64().unwrap_or_default(),
             rolls: AtomicU64::new(0),
         }
     }

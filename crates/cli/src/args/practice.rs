@@ -2,9 +2,8 @@
 
 use super::PolicyArgs;
 use clap::{Args, ValueEnum};
-use longhaul_core::{draw, word_enum};
+use longhaul_core::word_enum;
 use serde::Serialize;
-use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -43,7 +42,10 @@ word_enum! {
 fn seed(text: &str) -> Result<u64, String> {
     match text {
         // Short enough to type.
-        "random" => Ok(draw(RandomState::new().hash_one(()), 0, 999_999)),
+        "random" => {
+            let seed = getrandom::u64().map_err(|error| format!("there are no random numbers: {error}"))?;
+            Ok(seed % 1_000_000)
+        }
         number => number.parse().map_err(|_| "expected a number or `random`".to_owned()),
     }
 }

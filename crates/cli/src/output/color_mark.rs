@@ -1,13 +1,12 @@
 //! Marks of colors in text that is not printed yet. `out` replaces them by escape sequences.
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
 /// Marks the start of a color until the text is printed. It is random per process, so text from outside
 /// cannot contain it.
 static MARK: LazyLock<char> = LazyLock::new(|| {
     // Any private-use character of the last plane.
-    let offset = RandomState::new().hash_one(()) % 0xfffd;
+    let offset = getrandom::u64().unwrap_or_default() % 0xfffd;
     char::from_u32(0x10_0001 + offset as u32).expect("all of them are characters")
 });
 // Ends a color.
