@@ -1,6 +1,7 @@
-// Writes the types of the package to the file `OUT`, from the schemas in the directory `SCHEMAS`.
+// Writes the types of the package to the directory `OUT`, from the schemas in the directory `SCHEMAS` and the flags in
+// `packages/flags.json`.
 // Usage: node generate-types.mjs SCHEMAS OUT, where `json-schema-to-typescript` is installed.
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
@@ -20,6 +21,30 @@ const TYPES = {
   why: 'Why',
   'why-workflow': 'WhyWorkflow',
 };
+
+/** The name of the type of each command's flags. */
+const COMMANDS = {
+  run: 'RunFlags',
+  resume: 'ResumeFlags',
+  recover: 'RecoverFlags',
+  cancel: 'CancelFlags',
+  status: 'StatusFlags',
+  cost: 'CostFlags',
+  attach: 'AttachFlags',
+  loop: 'LoopFlags',
+};
+
+/** Flags that are no options: the API sets them, they print something else, or all calls have them. */
+const OMITTED = {
+  every: ['json', 'no-config', 'no-pager', 'output-format', 'profile', 'prompt-file', 'quiet', 'verbose'],
+  recover: ['detach', 'install', 'list', 'print-service', 'uninstall'],
+  loop: ['detach', 'dry-run'],
+  status: ['watch'],
+  cost: ['csv'],
+};
+
+/** The type of each kind of value. */
+const KINDS = { switch: 'boolean', number: 'Amount', duration: 'Duration', path: 'string', text: 'string' };
 
 const [schemas, out] = process.argv.slice(2);
 const { compile } = createRequire(join(process.cwd(), 'package.json'))('json-schema-to-typescript');
@@ -41,6 +66,7 @@ function separateReferences(node) {
   return Object.keys(rest).length === 0 ? { $ref } : { ...rest, allOf: [{ $ref }] };
 }
 
+await mkdir(out, { recursive: true });
 const definitions = {};
 const outputs = {};
 for (const [file, name] of Object.entries(TYPES)) {
@@ -60,4 +86,26 @@ const types = await compile(separateReferences(all), 'Outputs', {
   bannerComment: '// Generated from docs/schemas by dev/generate-types.mjs.',
   style: { printWidth: 120, singleQuote: true },
 });
-await writeFile(out, types);
+await writeFile(join(out, 'outputs.d.ts'), types);
+
+/** Returns the type of a flag's option. */
+function typeOf({ kind, choices, list, key_value: isMapping, optional_value: isOptional }) {
+  const type = choices?.map((choice) => `'${choice}'`).join(' | ') ?? KINDS[kind];
+  const types = [isOptional && 'boolean', type, list && `${type}[]`, isMapping && 'Mapping'];
+  return types.filter(Boolean).join(' | ');
+}
+
+const commands = JSON.parse(await readFile(new URL('../../flags.json', import.meta.url), 'utf8'));
+const interfaces = Object.entries(COMMANDS).map(([command, name]) => {
+  const omitted = [...OMITTED.every, ...(OMITTED[command] ?? [])];
+  const flags = Object.entries(commands[command].flags).filter(([flag]) => !omitted.includes(flag));
+  const options = flags.map(([flag, described]) => {
+    const option = flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
+    return `  /** ${described.about} */\n  ${option}?: ${typeOf(described)};\n`;
+  });
+  return `\n/** Flags of \`longhaul ${command}\`. */\nexport interface ${name} {\n${options.join('')}}\n`;
+});
+const head = `// Generated from packages/flags.json by dev/generate-types.mjs.
+import type { Amount, Duration, Mapping } from './options.js';
+`;
+await writeFile(join(out, 'flags.d.ts'), head + interfaces.join(''));

@@ -1,4 +1,4 @@
-// Checks the types: they are those of the schemas, name every flag, and compile.
+// Checks the types: they are those of the schemas and of the flags, and compile.
 import assert from 'node:assert/strict';
 import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,61 +9,18 @@ import { Stage, TOOLS } from './installed.mjs';
 const SOURCE = fileURLToPath(new URL('..', import.meta.url));
 const SCHEMAS = join(SOURCE, '../../docs/schemas');
 
-/** Flags that are no options: the API sets them, or they print something else. */
-const NO_OPTIONS = {
-  every: ['help', 'json', 'noPager', 'outputFormat', 'quiet', 'verbose', 'version', 'promptFile'],
-  recover: ['detach', 'install', 'list', 'printService', 'uninstall'],
-  loop: ['detach', 'dryRun'],
-  status: ['watch'],
-  cost: ['csv'],
-};
-
 const stage = new Stage();
 
 before(() => stage.install());
 after(() => stage.remove());
 
-test('the types are those of the schemas', async () => {
-  const generated = stage.path('outputs.d.ts');
+test('the types are those of the schemas and of the flags', async () => {
+  const generated = stage.path('types');
   const generate = [join(SOURCE, 'dev/generate-types.mjs'), SCHEMAS, generated];
   await stage.start('sh', ['-c', 'cd "$0" && exec node "$@"', TOOLS, ...generate]);
-  const [expected, actual] = [generated, join(SOURCE, 'outputs.d.ts')].map((file) => readFileSync(file, 'utf8'));
-  assert.equal(actual, expected, 'outputs.d.ts is old: run `cargo xtask packages npm --update`');
-});
-
-/** Returns the options of an interface and of those that it extends, with their types. */
-function optionsOf(name) {
-  const text = readFileSync(join(SOURCE, 'options.d.ts'), 'utf8');
-  const [, parents, body] = new RegExp(`interface ${name}(?: extends ([\\w, ]+))? \\{\\n([^]*?)\\n\\}`).exec(text);
-  const own = [...body.matchAll(/^ {2}(\w+)\?: (.*);$/gm)].map(([, option, type]) => [option, type]);
-  const inherited = (parents ?? '').split(', ').filter(Boolean).flatMap((parent) => [...optionsOf(parent)]);
-  return new Map([...inherited, ...own]);
-}
-
-test('every flag is an option of its kind, and every option is a flag', async () => {
-  for (const [command, name, others] of [
-    ['run', 'RunOptions', ['agentArgs', 'env', 'signal']],
-    ['resume', 'ResumeOptions', ['env', 'prompt', 'signal']],
-    ['recover', 'RecoverOptions', ['env', 'run', 'signal']],
-    ['attach', 'AttachOptions', ['env', 'signal']],
-    ['loop', 'LoopOptions', ['env', 'project', 'signal']],
-    ['cancel', 'CancelOptions', ['env', 'signal']],
-    ['status', 'StatusOptions', ['env', 'signal']],
-    ['cost', 'CostOptions', ['env', 'signal']],
-  ]) {
-    const { stdout } = await stage.start('npx', ['--offline', 'longhaul', command, '--help']);
-    const flags = new Map();
-    for (const [, flag, value] of stdout.matchAll(/^ +(?:-\w, )?--([a-z-]+)(.*)$/gm)) {
-      flags.set(flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase()), value.trim() !== '');
-    }
-    const options = optionsOf(name);
-    const excluded = [...NO_OPTIONS.every, ...(NO_OPTIONS[command] ?? []), ...others];
-    const named = (names) => [...names].filter((each) => !excluded.includes(each)).sort();
-    assert.deepEqual(named(options.keys()), named(flags.keys()), command);
-    for (const option of named(options.keys())) {
-      const hasValue = options.get(option) !== 'boolean';
-      assert.equal(hasValue, flags.get(option), `${command}: ${option}`);
-    }
+  for (const name of ['flags.d.ts', 'outputs.d.ts']) {
+    const [expected, actual] = [generated, SOURCE].map((dir) => readFileSync(join(dir, name), 'utf8'));
+    assert.equal(actual, expected, `${name} is old: run \`cargo xtask packages npm --update\``);
   }
 });
 

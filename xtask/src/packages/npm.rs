@@ -46,7 +46,7 @@ pub fn test(root: &Path, options: &NpmOptions) -> io::Result<()> {
     if options.update {
         let mut generate = Command::new("node");
         generate.arg(source.join("dev/generate-types.mjs")).arg(root.join("docs/schemas"));
-        return succeed(generate.arg(source.join("outputs.d.ts")).current_dir(tools));
+        return succeed(generate.arg(&source).current_dir(tools));
     }
     let own = tempfile::tempdir()?;
     let tarballs = if let Some(dist) = &options.dist {
