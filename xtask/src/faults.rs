@@ -1,7 +1,8 @@
-//! `cargo xtask faults`: runs a small task under every fault that a run can survive, with the real agent
-//! against a loopback API, and writes the results to `benches/RESILIENCE.md`.
+//! `cargo xtask faults`: runs a small task under every fault that a run can survive, against a loopback API,
+//! and writes the results to `benches/RESILIENCE.md`.
 //!
-//! Only a full table with the real agent is written. Any other table is printed only. Linux only.
+//! Only a full table of the real agent, or over the Agent Client Protocol, is written. Any other table is
+//! printed only. Linux only.
 
 mod case;
 mod figures;
@@ -11,7 +12,7 @@ mod table;
 mod targets;
 
 use crate::programs::{AgentChoice, Programs, SeedOptions, debug_build};
-use crate::results::{FAULTS, RESILIENCE, ResultSection};
+use crate::results::{FAULTS_ACP, FAULTS_CLAUDE, RESILIENCE, ResultSection};
 use crate::{machine, real_agent};
 use case::Case;
 use clap::Args;
@@ -19,8 +20,8 @@ use play::{CaseRun, TestRig, play};
 use std::io;
 use std::path::{Path, PathBuf, absolute};
 
-const ABOUT: &str = "`cargo xtask faults` writes this part. In each scenario, the real Claude Code does a small task of ten \
-    turns under `longhaul run` and its default policy, against a loopback API. The API's model continues from the \
+const ABOUT: &str = "`cargo xtask faults` writes this part. In each scenario, the agent does a small task of ten turns \
+    under `longhaul run` and its default policy, against a loopback API. The API's model continues from the \
     conversation that it receives. If the conversation shows or names an earlier call of a command, the model runs the \
     command only after a check shows that it has not run. Six commands each append a line to a file of effects.\n\n\
     - completed: the workspace has the expected files.\n\
@@ -58,7 +59,12 @@ pub fn faults(root: &Path, options: FaultOptions) -> io::Result<()> {
     let claude = if is_scripted { longhaul.clone() } else { real_agent::install(root)? };
     let rig =
         TestRig { programs: Programs { longhaul, claude }, agent: options.rig.agent, keep: options.keep };
-    let markdown = machine::measure(root, &rig.programs, FAULTS, || {
+    let name = match rig.agent {
+        AgentChoice::Scripted => "Faults with the scripted agent",
+        AgentChoice::Acp => FAULTS_ACP,
+        AgentChoice::Claude => FAULTS_CLAUDE,
+    };
+    let markdown = machine::measure(root, &rig.programs, name, || {
         let (mut ideals, mut rows) = (Vec::<CaseRun>::new(), Vec::new());
         for seed in options.rig.seeds(1) {
             for case in &cases {
@@ -80,8 +86,8 @@ pub fn faults(root: &Path, options: FaultOptions) -> io::Result<()> {
         section.appendix = table::table(&ideals);
         Ok(section)
     })?;
-    if options.only.is_empty() && !options.quick && !is_scripted {
-        RESILIENCE.save(root, FAULTS, &markdown)?;
+    if options.only.is_empty() && !options.quick && rig.agent != AgentChoice::Scripted {
+        RESILIENCE.save(root, name, &markdown)?;
     }
     Ok(())
 }

@@ -128,14 +128,16 @@ pub struct ResultFile<'a> {
     pub sections: &'a [&'a str],
 }
 
-pub const FAULTS: &str = "Faults";
+pub const FAULTS_CLAUDE: &str = "Faults with the real Claude Code";
+pub const FAULTS_ACP: &str = "Faults with the scripted agent over the Agent Client Protocol";
 pub const SWEEPS_CLAUDE: &str = "Sweeps with the real Claude Code";
 pub const SWEEPS_SCRIPTED: &str = "Sweeps with the scripted agent";
+pub const SWEEPS_ACP: &str = "Sweeps with the scripted agent over the Agent Client Protocol";
 
 pub const RESILIENCE: ResultFile = ResultFile {
     path: "benches/RESILIENCE.md",
     head: "# Resilience\n",
-    sections: &[FAULTS, SWEEPS_CLAUDE, SWEEPS_SCRIPTED],
+    sections: &[FAULTS_CLAUDE, FAULTS_ACP, SWEEPS_CLAUDE, SWEEPS_SCRIPTED, SWEEPS_ACP],
 };
 
 impl ResultFile<'_> {

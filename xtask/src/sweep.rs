@@ -8,7 +8,7 @@ mod result;
 mod table;
 
 use crate::programs::{AgentChoice, Programs, SeedOptions, built, cargo, succeed};
-use crate::results::{RESILIENCE, SWEEPS_CLAUDE, SWEEPS_SCRIPTED};
+use crate::results::{RESILIENCE, SWEEPS_ACP, SWEEPS_CLAUDE, SWEEPS_SCRIPTED};
 use crate::{machine, real_agent};
 use clap::Args;
 use std::path::Path;
@@ -45,7 +45,7 @@ pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
     let mut failing = 0;
     let (agent, name) = match options.rig.agent {
         AgentChoice::Scripted => ("scripted", SWEEPS_SCRIPTED),
-        AgentChoice::Acp => ("acp", "Sweeps with the scripted agent over the Agent Client Protocol"),
+        AgentChoice::Acp => ("acp", SWEEPS_ACP),
         AgentChoice::Claude => ("claude", SWEEPS_CLAUDE),
     };
     let markdown = machine::measure(root, &programs, name, || {
@@ -70,7 +70,7 @@ pub fn sweep(root: &Path, options: &SweepOptions) -> io::Result<()> {
         failing = results.iter().filter(|result| !result.failed.is_empty()).count() + aborted.len();
         Ok(table::section(&results, &seeds, &aborted, !is_scripted))
     })?;
-    if options.rig.agent != AgentChoice::Acp && points * seeds.len() as u64 >= POINTS_MIN {
+    if points * seeds.len() as u64 >= POINTS_MIN {
         RESILIENCE.save(root, name, &markdown)?;
     }
     if failing > 0 { Err(io::Error::other(format!("{failing} points failed"))) } else { Ok(()) }
