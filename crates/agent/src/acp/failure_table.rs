@@ -31,6 +31,7 @@ struct Mark {
     #[serde(default)]
     status: bool,
     means: Option<MessageError>,
+    terminal: Option<TerminalReason>,
 }
 
 /// A failed request.
@@ -39,6 +40,7 @@ pub(super) struct RequestFailure {
     /// The HTTP status.
     pub(super) status: Option<u16>,
     pub(super) error: Option<MessageError>,
+    pub(super) terminal: Option<TerminalReason>,
 }
 
 impl FailureTable {
@@ -60,18 +62,20 @@ impl Mark {
     fn find(&self, facts: &Value) -> Option<RequestFailure> {
         let value = facts.pointer(&self.at)?;
         let is_absent = |at: &String| facts.pointer(at).is_none_or(Value::is_null);
-        let status = if self.status { Some(status(value)?) } else { None };
-        let starts = |start: &String| value.as_str().is_some_and(|text| text.starts_with(start));
+        let rest = match &self.starts_with {
+            Some(start) => Some(value.as_str()?.strip_prefix(start)?),
+            None => value.as_str(),
+        };
+        let status = if self.status { Some(status(value, rest)?) } else { None };
         let matches = self.is.as_ref().is_none_or(|expected| expected == value)
-            && self.starts_with.as_ref().is_none_or(starts)
             && self.without.as_ref().is_none_or(is_absent);
-        matches.then_some(RequestFailure { status, error: self.means })
+        matches.then_some(RequestFailure { status, error: self.means, terminal: self.terminal })
     }
 }
 
 /// Returns the HTTP status in a number, or at the start of a text.
-fn status(value: &Value) -> Option<u16> {
-    let digits = || value.as_str()?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+fn status(value: &Value, text: Option<&str>) -> Option<u16> {
+    let digits = || text?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     let number = value.as_u64().or_else(digits)?;
     u16::try_from(number).ok().filter(|status| (400..=599).contains(status))
 }
@@ -79,13 +83,13 @@ fn status(value: &Value) -> Option<u16> {
 impl RequestFailure {
     /// A model that the agent does not offer.
     pub(super) const UNKNOWN_MODEL: RequestFailure =
-        RequestFailure { status: None, error: Some(MessageError::ModelNotFound) };
+        RequestFailure { status: None, error: Some(MessageError::ModelNotFound), terminal: None };
 
     /// Returns the result of an exchange that ended with this failure.
     pub(super) fn result(self) -> AgentResult {
         AgentResult {
             is_error: true,
-            terminal_reason: TerminalReason::ApiError,
+            terminal_reason: self.terminal.unwrap_or(TerminalReason::ApiError),
             api_status: self.status,
             message_error: self.error,
             stop_reason: StopReason::Other,
@@ -132,6 +136,37 @@ mod tests {
         }
         let codex = json!({"update": {"_meta": {"codex": {"threadStatus": {"type": "systemError"}}}}});
         check("codex-acp", codex, Some(Fault::ServerError));
+        // The answers of codex-acp 0.16 to injected failures.
+        let zed = |info: Value, message: &str| {
+            json!({"error": {"code": -32603, "message": "Internal error",
+                "data": {"message": message, "codex_error_info": info}}})
+        };
+        for (info, message, fault) in [
+            (json!("other"), "unexpected status 401 Unauthorized: injected 401, url: http://h", Fault::Auth),
+            (json!("other"), "unexpected status 402 Payment Required: injected 402", Fault::Billing),
+            (json!("other"), "unexpected status 503 Service Unavailable: injected 503", Fault::ServerError),
+            (json!("other"), "unexpected status 529 <unknown status code>: injected", Fault::Overloaded),
+            (json!("other"), "stream disconnected before completion: stream closed", Fault::ServerError),
+            (json!("internal_server_error"), "We're currently experiencing high demand", Fault::ServerError),
+            (json!("usage_limit_exceeded"), "Quota exceeded. Check your plan", Fault::RateLimited),
+            (json!("context_window_exceeded"), "Codex ran out of room", Fault::ContextFull),
+            (
+                json!({"response_too_many_failed_attempts": {"http_status_code": 429}}),
+                "exceeded retry limit, last status: 429 Too Many Requests",
+                Fault::RateLimited,
+            ),
+        ] {
+            check("codex-acp", zed(info, message), Some(fault));
+        }
+        check("codex-acp", zed(json!("other"), "{\"error\": {\"code\": 401}}"), None);
+        // The answers of gemini-cli 0.61 after a cut stream, and after a served request.
+        let gemini = |usage: Value, tokens: u64| {
+            json!({"text": "par", "result": {"stopReason": "end_turn", "_meta": {"quota": {
+                "token_count": {"input_tokens": tokens, "output_tokens": 0}, "model_usage": usage}}}})
+        };
+        check("gemini-cli", gemini(json!([]), 0), Some(Fault::ServerError));
+        let served = json!([{"model": "m", "token_count": {"input_tokens": 10, "output_tokens": 0}}]);
+        check("gemini-cli", gemini(served, 10), None);
         let text = json!({"text": "Error: 529", "result": {"stopReason": "end_turn"}});
         check("copilot", text.clone(), Some(Fault::Unknown));
         // Another agent's model may write this.
