@@ -28,7 +28,7 @@ use longhaul::{RunStart, recoverable};
 use longhaul_core::{OutcomeKind, RunId, Span, Workflow};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{Home, Journal, LedgerEntry, RunDir, WorkflowDir};
+use longhaul_store::{Home, Journal, LedgerEntry, RunDir, StoreError, WorkflowDir};
 use std::fs;
 use std::path::Path;
 use tokio::task::{JoinSet, LocalSet};
@@ -40,7 +40,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     if args.install || args.print_service {
         let unit = service::unit(&home, args.active_within)?;
-        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&unit) };
+        return if args.print_service { Ok(service::print(&unit)) } else { service::install(&home, &unit) };
     }
     if args.uninstall {
         return service::uninstall();
@@ -156,15 +156,19 @@ pub fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let runs = home.runs_newest_first()?;
-    let open = runs.filter(|run| !run.status().is_ok_and(|status| status.returncode.is_some()));
     let is_recent = |run: &RunDir| is_within(age(&run.journal_path(), run.path()), active_within);
-    let failures = open.filter(is_recent).filter_map(|run| {
+    let failures = unfinished_runs(home)?.filter(is_recent).filter_map(|run| {
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
     });
     Ok(failures.collect())
+}
+
+/// Returns the runs without a published outcome, also those whose files cannot be read.
+fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
+    let is_finished = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
+    Ok(home.runs_newest_first()?.filter(move |run| !is_finished(run)))
 }
 
 fn is_within(age: Span, limit: Option<Span>) -> bool {

@@ -13,7 +13,7 @@ use std::fs;
 /// Selects the shape in which the scripted agent reports failures. An agent with the shape `status` loads
 /// sessions, the others resume them.
 const SHAPE: &str = "LONGHAUL_SCRIPTED_ACP_FAILURES";
-const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
+pub const BYPASS: [&str; 2] = ["--permission-mode", "bypassPermissions"];
 
 /// The API fails twice in the second turn.
 const FAILING: &str = "
@@ -41,7 +41,8 @@ turn = 1
 silence = { after = "mid-text" }
 "#;
 
-fn run(stage: &Stage, server: &Server, args: &[&str]) -> Call {
+/// Returns a call of `longhaul run` with the scripted agent.
+pub fn run(stage: &Stage, server: &Server, args: &[&str]) -> Call {
     let agent = ["--", LONGHAUL, "drill-agent", "--acp"];
     let call = stage.longhaul(["run", "--agent", "acp", "p", "--cwd"]).args([stage.work()]);
     call.args(["--preset", "drill"])

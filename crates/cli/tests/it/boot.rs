@@ -2,8 +2,11 @@
 //! changes no other file of the user.
 #![cfg(target_os = "linux")]
 
-use crate::call::{Call, Output};
-use crate::harness::Stage;
+use crate::acp;
+use crate::call::{Call, Output, Running, wait_until};
+use crate::harness::{LONGHAUL, Stage};
+use crate::recovering::{STEPS, assert_done, kill_agent};
+use crate::server::Server;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -57,7 +60,7 @@ fn service_is_installed_and_removed() {
     let expected = [
         path.to_str().expect("a plain name"),
         "loginctl enable-linger",
-        "ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR are set here, but not in this file",
+        "this file lacks ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR; to add what is set here, type:",
         &env_file(&stage).display().to_string(),
     ];
     assert_success(&call.output(), &expected);
@@ -96,7 +99,7 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let shell = |call: Call| call.env("ANTHROPIC_API_KEY", secret).env("HTTPS_PROXY", "http://127.0.0.1:1");
     let install = || recover(&stage, &["--install"]);
     let first = shell(install()).output();
-    assert_success(&first, &["ANTHROPIC_API_KEY, HTTPS_PROXY are set here"]);
+    assert_success(&first, &["this file lacks ANTHROPIC_API_KEY, HTTPS_PROXY;"]);
     assert!(!first.stderr.contains("sk "), "{first:?}");
     for command in printed_commands(&first) {
         let output = shell(stage.program("sh")).args(["-c", command]).output();
@@ -118,11 +121,78 @@ fn printed_commands_write_the_variables_of_this_shell() {
     assert_eq!(printed_commands(&second), [""; 0], "nothing is missing");
     // Another variable is added to the existing ones.
     let third = shell(install()).env("ANTHROPIC_BASE_URL", "http://127.0.0.1:1").output();
-    assert_success(&third, &["ANTHROPIC_BASE_URL is set here, but not in this file"]);
+    assert_success(&third, &["this file lacks ANTHROPIC_BASE_URL;"]);
     assert_eq!(printed_commands(&third).len(), 1, "{third:?}");
     let multiline = shell(install()).env("ANTHROPIC_CUSTOM_HEADERS", "a: 1\nb: 2").output();
     assert_success(&multiline, &["add ANTHROPIC_CUSTOM_HEADERS with an editor"]);
     assert_eq!(printed_commands(&multiline), [""; 0], "{multiline:?}");
+}
+
+/// Returns the finding of `longhaul doctor` about the service.
+fn finding(call: Call) -> Option<Value> {
+    let printed: Value = serde_json::from_str(&call.output().stdout).expect("JSON");
+    let findings = printed["findings"].as_array().expect("findings").clone();
+    findings.into_iter().find(|finding| finding["check"] == "recovery_at_boot")
+}
+
+/// Starts a call and returns it in the middle of the second step.
+fn wait_for_tool(stage: &Stage, call: Call) -> Running {
+    let running = call.start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    running
+}
+
+#[test]
+fn run_over_acp_is_recovered_with_its_variable() {
+    let (stage, server) = (stage(""), Server::start(STEPS));
+    let shell = |call: Call| call.against(&server).env("OPENAI_API_KEY", "sk-1").env("OTHER_API_KEY", "sk-2");
+    let run = shell(acp::run(&stage, &server, &acp::BYPASS)).without_env("OTHER_API_KEY");
+    wait_for_tool(&stage, run).kill();
+    kill_agent(&stage.only_run());
+    let path = env_file(&stage);
+    // The service has only the variables of the file.
+    let recover_at_boot = || {
+        let script = format!("set -a; test ! -e '{0}' || . '{0}'; exec \"$0\" recover", path.display());
+        stage.program("sh").args(["-c", &script, LONGHAUL]).output()
+    };
+    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY";
+    recover_at_boot().assert_error(&[&format!("{needed} were set when the run started")]);
+    // In another shell, the variables cannot be copied.
+    let elsewhere = recover(&stage, &["--install"]).output();
+    assert_success(&elsewhere, &[&format!("add {needed} with an editor"), "or is not set here"]);
+    let missing = finding(stage.longhaul(["doctor"])).expect("the service is installed");
+    assert!(missing["detail"].as_str().is_some_and(|text| text.contains(needed)), "{missing}");
+    let install = shell(recover(&stage, &["--install"])).output();
+    assert_success(&install, &[&format!("this file lacks {needed}; to add what is set here, type:")]);
+    for command in printed_commands(&install) {
+        assert_eq!(shell(stage.program("sh")).args(["-c", command]).output().code, 0, "{command}");
+    }
+    let complete = finding(shell(stage.longhaul(["doctor"]))).expect("the service is installed");
+    assert_eq!(complete["state"], "ok", "{complete}");
+    assert_done(&stage, &recover_at_boot().envelope(0), 2);
+    // A finished run needs no variable.
+    fs::write(&path, "").expect("the test owns the file");
+    let done = finding(stage.longhaul(["doctor"])).expect("the service is installed");
+    assert_eq!(done["state"], "ok", "{done}");
+}
+
+/// Its next run may start after the boot.
+#[test]
+fn workflow_over_acp_needs_the_variables_of_its_agent() {
+    let (stage, server) = (stage(""), Server::start(STEPS));
+    let file = format!(
+        "start_gap = \"none\"\n[[phase]]\nname = \"build\"\nprompt = \"Take the steps.\"\n\
+         run = {{ agent = \"acp\", agent_args = [\"{LONGHAUL}\", \"drill-agent\", \"--acp\"] }}\n"
+    );
+    let args = ["--permission-mode", "bypassPermissions", "--memory-reserve", "0"];
+    let call = stage.longhaul(["loop"]).args([stage.file("workflow.toml", file)]).args(args);
+    wait_for_tool(&stage, call.against(&server).in_dir(&stage.work())).kill();
+    kill_agent(&stage.only_run());
+    for folder in ["runs", "sessions"] {
+        fs::remove_dir_all(stage.home().join(folder)).expect("there is a run");
+    }
+    let install = recover(&stage, &["--install"]).env("OPENAI_API_KEY", "sk-1").output();
+    assert_success(&install, &["this file lacks OPENAI_API_KEY;"]);
 }
 
 #[test]
@@ -134,11 +204,6 @@ fn readable_environment_file_is_reported() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the test owns the file");
     let chmod = format!("chmod 600 {}", path.display());
     assert_success(&recover(&stage, &["--install"]).output(), &["other users can read this file", &chmod]);
-    let finding = |call: Call| {
-        let printed: Value = serde_json::from_str(&call.output().stdout).expect("JSON");
-        let findings = printed["findings"].as_array().expect("findings").clone();
-        findings.into_iter().find(|finding| finding["check"] == "recovery_at_boot")
-    };
     let doctor = || stage.longhaul(["doctor"]);
     let open = finding(doctor()).expect("the service is installed");
     assert_eq!((&open["state"], &open["remedy"]), (&"warning".into(), &chmod.into()), "{open}");

@@ -1,14 +1,16 @@
-//! Checks that the service that recovers runs at boot has the agent's variables. It reads no values.
+//! Checks that the service that recovers runs at boot has the agents' variables. It reads no values.
 
 use super::finding::Finding;
-use crate::commands::recover::env_file::{EnvFile, set_here};
+use crate::commands::recover::env_file::{EnvFile, needed};
 use crate::commands::recover::is_installed;
+use crate::open_home;
 
 const BOOT: &str = "recovery_at_boot";
 
-/// Returns the finding, or `None` if the service is not installed.
+/// Returns the finding, or `None` if the service is not installed. Another check reports a home that cannot be read.
 pub fn check() -> Option<Finding> {
     let path = EnvFile::path().filter(|_| is_installed())?;
+    let needed = open_home::locate().ok().and_then(|home| needed(&home).ok())?;
     let shown = path.display().to_string();
     let file = match EnvFile::read(path) {
         Ok(file) => file,
@@ -23,7 +25,7 @@ pub fn check() -> Option<Finding> {
     if let Some(command) = file.protect() {
         return Some(Finding::warning(BOOT, format!("other users can read {shown}"), command));
     }
-    let missing: Vec<String> = file.missing(&set_here()).into_iter().map(|variable| variable.name).collect();
+    let missing: Vec<String> = file.missing(&needed).into_iter().map(|variable| variable.name).collect();
     Some(if missing.is_empty() {
         Finding::ok(BOOT, format!("reads the agent's variables from {shown}"))
     } else {

@@ -1,11 +1,13 @@
-//! The file from which the service at boot reads the agent's variables.
+//! The file from which the service at boot reads the agents' variables.
 //!
 //! The user writes it. This module never writes it and reads only the names of the variables.
 
+use super::unfinished_runs;
 use crate::config::find::user_file;
 use crate::next_commands::quoted;
-use longhaul_agent::default_dialect;
-use longhaul_store::read_regular;
+use longhaul::workflow::recoverable_workflows;
+use longhaul_agent::{Dialect, Tables, default_dialect, dialect_for};
+use longhaul_store::{Home, StoreError, read_regular};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -76,27 +78,38 @@ impl EnvFile {
     }
 }
 
-/// A variable that the agent needs and that this process has.
+/// A variable that an agent needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     pub name: String,
-    /// Whether the value is one line without single quotes.
+    /// Whether this process has it, with a value of one line without single quotes.
     pub is_plain: bool,
 }
 
-/// Returns the variables of this process that an agent needs.
-pub fn set_here() -> Vec<Variable> {
-    let dialect = default_dialect();
+/// Returns the variables that recovery needs: those that the unfinished runs of this home recorded, and those of
+/// this process that the agents of unfinished workflows and the default agent need.
+pub fn needed(home: &Home) -> Result<Vec<Variable>, StoreError> {
+    let mut dialects = vec![default_dialect()];
+    for workflow in recoverable_workflows(home)? {
+        let runs = workflow.plan().map(|plan| plan.runs).unwrap_or_default();
+        dialects.extend(runs.iter().filter_map(|spec| dialect_for(&spec.agent.name, Tables::default())));
+    }
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let mut variables: Vec<Variable> = env::vars_os()
-        .filter_map(|(name, value)| {
-            let is_plain = value.to_str().is_some_and(|value| !value.contains(['\'', '\n']));
-            Some(Variable { name: name.into_string().ok()?, is_plain })
-        })
-        .filter(|variable| is_set(&variable.name) && dialect.needs_variable(&variable.name, &is_set))
-        .collect();
-    variables.sort_by(|one, other| one.name.cmp(&other.name));
-    variables
+    let needs = |dialect: &Box<dyn Dialect>, name: &str| dialect.needs_variable(name, &is_set);
+    let mut names: BTreeSet<String> =
+        env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
+    names.retain(|name| is_set(name) && dialects.iter().any(|dialect| needs(dialect, name)));
+    for plan in unfinished_runs(home)?.filter_map(|run| run.plan().ok()) {
+        names.extend(plan.env.needed().map(str::to_owned));
+    }
+    Ok(names.into_iter().map(Variable::new).collect())
+}
+
+impl Variable {
+    fn new(name: String) -> Variable {
+        let value = env::var(&name).unwrap_or_default();
+        Variable { name, is_plain: !value.is_empty() && !value.contains(['\'', '\n']) }
+    }
 }
 
 /// Returns the names in a file with one `NAME=VALUE` on each line.

@@ -2,7 +2,7 @@
 //!
 //! Writes a single file, which it owns, and starts nothing immediately.
 
-use super::env_file::{EnvFile, Variable, set_here};
+use super::env_file::{EnvFile, Variable, needed};
 use super::unit::{LABEL, MARK, Unit};
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
@@ -43,7 +43,7 @@ pub fn print(unit: &Unit) -> u8 {
 }
 
 /// Writes the unit file and enables it at boot.
-pub fn install(unit: &Unit) -> Result<u8, Failure> {
+pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     let path = path()?;
     is_own_file(&path)?;
     let folder = path.parent().unwrap_or(Path::new("/"));
@@ -56,7 +56,7 @@ pub fn install(unit: &Unit) -> Result<u8, Failure> {
     print_status(&format!("wrote {}", path.display()));
     if is_macos() {
         print_status("it recovers orphaned runs from the next login");
-        print_variables()?;
+        print_variables(home)?;
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
@@ -68,12 +68,12 @@ pub fn install(unit: &Unit) -> Result<u8, Failure> {
     if !lingers() {
         print_status("to recover them at boot, before any login: loginctl enable-linger");
     }
-    print_variables()?;
+    print_variables(home)?;
     Ok(0)
 }
 
-/// Prints where the service reads the agent's variables, and the commands that add those that are set here.
-fn print_variables() -> Result<(), Failure> {
+/// Prints where the service reads the agents' variables, and the commands that add those that are set here.
+fn print_variables(home: &Home) -> Result<(), Failure> {
     let path = env_file_path()?;
     print_status(&format!("it reads the agent's variables from {}", path.display()));
     let file = EnvFile::read(path.clone())
@@ -81,22 +81,22 @@ fn print_variables() -> Result<(), Failure> {
     if let Some(command) = file.protect() {
         print_status(&format!("warning: other users can read this file; type `{command}`"));
     }
-    let missing = file.missing(&set_here());
+    let missing = file.missing(&needed(home)?);
     if missing.is_empty() {
         return Ok(());
     }
     let names = |variables: &mut dyn Iterator<Item = &Variable>| {
         variables.map(|variable| variable.name.as_str()).collect::<Vec<_>>().join(", ")
     };
-    print_status(&format!(
-        "{} {} set here, but not in this file; to add what is missing, type:",
-        names(&mut missing.iter()),
-        if missing.len() == 1 { "is" } else { "are" }
-    ));
-    file.commands(&missing).iter().for_each(|command| print_status(&format!("  {command}")));
+    let commands = file.commands(&missing);
+    let next = if commands.is_empty() { "" } else { "; to add what is set here, type:" };
+    print_status(&format!("this file lacks {}{next}", names(&mut missing.iter())));
+    commands.iter().for_each(|command| print_status(&format!("  {command}")));
     let other_names = names(&mut missing.iter().filter(|variable| !variable.is_plain));
     if !other_names.is_empty() {
-        print_status(&format!("add {other_names} with an editor: the value has a quote or a line break"));
+        print_status(&format!(
+            "add {other_names} with an editor: the value has a quote or a line break, or is not set here"
+        ));
     }
     Ok(())
 }
