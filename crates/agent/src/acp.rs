@@ -15,18 +15,30 @@ mod tool_calls;
 mod transcript;
 mod usage_meter;
 
+use crate::dialect::find_advice;
 use crate::prompts::prompt;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
     PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
-use longhaul_core::AttemptPlan;
+use longhaul_core::{AttemptPlan, Fault};
 use std::borrow::Cow;
 
 /// Ends of the names of variables with credentials and addresses of APIs.
 const NEEDED_SUFFIXES: [&str; 6] =
     ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BASE_URL", "_PROXY", "_proxy"];
+
+const ADVICE: [(Fault, &str); 5] = [
+    (Fault::Auth, "check the key or the agent's own login, then resume the session"),
+    (Fault::Permission, "allow the tools with `--allow-tools`, or accept that they were denied"),
+    (Fault::AgentMissing, "install the agent again, then resume the run"),
+    (Fault::AgentUnusable, "fix what the agent's error names, or update it, then resume the run"),
+    (
+        Fault::GuardLapsed,
+        "choose a permission mode in which the agent asks before each call: it made a denied call without asking",
+    ),
+];
 
 /// The dialect of the Agent Client Protocol.
 #[derive(Clone, Debug, Default)]
@@ -39,6 +51,10 @@ impl Dialect for Acp {
 
     fn needs_variable(&self, name: &str, _is_set: &dyn Fn(&str) -> bool) -> bool {
         NEEDED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || name == "CLAUDE_CONFIG_DIR"
+    }
+
+    fn advice(&self, fault: Fault) -> Option<&'static str> {
+        find_advice(&ADVICE, fault)
     }
 
     /// The input outlives the supervisor: at its end, agents drop their turn or their process.

@@ -30,16 +30,28 @@ mod usage_meter;
 mod vendor_terms;
 mod wire;
 
+use crate::dialect::find_advice;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
     PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
-use longhaul_core::AttemptPlan;
+use longhaul_core::{AttemptPlan, Fault};
 
 pub use control::{end_session, initialize, interrupt, user_line};
 
 /// The model name of messages that the agent program writes itself.
 const SYNTHETIC: &str = "<synthetic>";
+
+const ADVICE: [(Fault, &str); 5] = [
+    (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
+    (Fault::Permission, "allow the tools with a permission mode, or accept that they were denied"),
+    (Fault::AgentMissing, "install it: `npm install -g @anthropic-ai/claude-code`"),
+    (
+        Fault::AgentUnusable,
+        "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
+    ),
+    (Fault::GuardLapsed, "check the hooks in the agent's settings: one failed, timed out or rewrote a call"),
+];
 
 /// The dialect of Claude Code.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +64,10 @@ impl Dialect for Claude {
 
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool {
         environment::is_needed(name, is_set)
+    }
+
+    fn advice(&self, fault: Fault) -> Option<&'static str> {
+        find_advice(&ADVICE, fault)
     }
 
     fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {

@@ -9,7 +9,7 @@ use crate::{
     SideEffects, Tables, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
-    AttemptPlan, BackgroundTask, Evidence, Exit, Notice, Policy, Remaining, RunId, RunSpec, Usage,
+    AttemptPlan, BackgroundTask, Evidence, Exit, Fault, Notice, Policy, Remaining, RunId, RunSpec, Usage,
 };
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -24,6 +24,9 @@ pub trait Dialect: Send + Sync {
     /// Returns whether the agent works differently, or not at all, without this environment variable.
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
+
+    /// Returns advice for the user about a fault, as far as it differs from agent to agent.
+    fn advice(&self, fault: Fault) -> Option<&'static str>;
 
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
@@ -289,6 +292,11 @@ pub struct Invocation {
 /// Returns the dialect of the default agent, Claude Code, with the bundled tables.
 pub fn default_dialect() -> Box<dyn Dialect> {
     Box::new(Claude::default())
+}
+
+/// Returns the advice for a fault.
+pub(crate) fn find_advice(table: &[(Fault, &'static str)], fault: Fault) -> Option<&'static str> {
+    table.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
 }
 
 /// Returns the environment of the default agent.

@@ -23,6 +23,13 @@ pub struct CommandContext<'a> {
     pub agent: &'a AgentProgram,
 }
 
+impl CommandContext<'_> {
+    /// Returns whether the agent has Claude Code's models and permission modes.
+    fn is_claude(&self) -> bool {
+        self.agent.name == default_dialect().name()
+    }
+}
+
 impl<'a> From<&'a RunSpec> for CommandContext<'a> {
     fn from(spec: &'a RunSpec) -> CommandContext<'a> {
         CommandContext {
@@ -70,7 +77,7 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
         (OutcomeKind::NotStarted, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
-            unusable(state.startup, context.agent, resume)
+            unusable(state.startup, context, resume)
         }
         (_, fault) => by_fault(outcome, fault, context)
             .map_or_else(|| vec![resume("")], |flags| flags.iter().map(|flags| resume(flags)).collect()),
@@ -82,6 +89,9 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
 fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
     let CommandContext { policy, model, permission_mode, .. } = context;
     match fault.filter(|_| outcome.limit.is_none()) {
+        Some(Fault::Permission) if !context.is_claude() => {
+            Some(["--allow-tools '*'", "--allow-denials"].map(str::to_owned).to_vec())
+        }
         Some(Fault::Permission) => {
             let stronger = match permission_mode {
                 Some("bypassPermissions") => &[][..],
@@ -91,6 +101,7 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
             let modes = stronger.iter().map(|mode| format!("--permission-mode {mode}"));
             Some(modes.chain(["--allow-denials".to_owned()]).collect())
         }
+        Some(Fault::ModelUnknown) if !context.is_claude() => Some(Vec::new()),
         Some(Fault::ModelUnknown) => {
             let other = if model == Some("sonnet") { "opus" } else { "sonnet" };
             Some(vec![format!("--model {other}")])
@@ -111,9 +122,14 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
 /// Returns the commands for a run whose agent refused to start.
 fn unusable(
     startup: Option<StartupError>,
-    agent: &AgentProgram,
+    context: CommandContext<'_>,
     resume: impl Fn(&str) -> String,
 ) -> Vec<String> {
+    // These commands, and what `longhaul doctor` checks, are for Claude Code.
+    if !context.is_claude() {
+        let can_resume = startup != Some(StartupError::UnknownPermissionMode);
+        return can_resume.then(|| resume("")).into_iter().collect();
+    }
     match startup {
         Some(StartupError::BypassAsRoot) => {
             vec![format!("IS_SANDBOX=1 {}", resume("")), resume("--permission-mode acceptEdits")]
@@ -129,9 +145,7 @@ fn unusable(
             | StartupError::SessionHeld,
         )
         | None => {
-            let is_claude = agent.name == default_dialect().name();
-            let other = is_claude.then(|| find_claude(None).ok()).flatten();
-            let other = other.filter(|found| *found != agent.program);
+            let other = find_claude(None).ok().filter(|found| *found != context.agent.program);
             let other =
                 other.map(|found| resume(&format!("--agent-path {}", quoted(&found.display().to_string()))));
             other.into_iter().chain(["longhaul doctor".to_owned(), resume("")]).collect()

@@ -146,7 +146,9 @@ fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     let commands: Vec<String> =
         commands_of(&report.dir).iter().map(|command| format!("`{command}`")).collect();
     let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
-    let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
+    let plan = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.plan().ok());
+    let advice = plan.and_then(|plan| phrases::advice(outcome.fault?, &plan.spec.agent.name));
+    let advice = advice.map(str::to_owned);
     let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
     let text = format!("run {} finished: {}", report.run, finish(report));

@@ -2,7 +2,9 @@
 
 use crate::next_commands::{CommandContext, next_commands};
 use crate::output::{phrases, time::TimeFormat};
-use longhaul_core::{AfterWait, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, State};
+use longhaul_core::{
+    AfterWait, AgentProgram, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, State,
+};
 use serde::Serialize;
 
 /// The next step of a run.
@@ -35,7 +37,7 @@ pub fn next_step(
     let RunStatus { is_supervised, is_outcome_published, now } = status;
     match state.outcome() {
         Some(outcome) if is_outcome_published || is_supervised => NextStep {
-            text: advice_text(state, outcome, clock, now),
+            text: advice_text(state, outcome, context.agent, clock, now),
             commands: next_commands(id, run, context),
         },
         Some(_) => NextStep {
@@ -92,8 +94,14 @@ fn current_activity(state: &State, clock: &TimeFormat, now: Moment) -> String {
     }
 }
 
-fn advice_text(state: &State, outcome: Outcome, clock: &TimeFormat, now: Moment) -> String {
-    let advice = outcome.fault.and_then(phrases::advice).map(str::to_owned);
+fn advice_text(
+    state: &State,
+    outcome: Outcome,
+    agent: &AgentProgram,
+    clock: &TimeFormat,
+    now: Moment,
+) -> String {
+    let advice = outcome.fault.and_then(|fault| phrases::advice(fault, &agent.name)).map(str::to_owned);
     match outcome.kind {
         OutcomeKind::Done => "nothing to do".to_owned(),
         OutcomeKind::Failed => advice.unwrap_or_else(|| "review the work, then resume".to_owned()),

@@ -111,6 +111,36 @@ fn call_needs_a_tool_that_guards_allow() {
     check(&["--allow-tools", "*", "--block-path", "hello.txt"], None, 1, false);
 }
 
+/// Returns the advice for the only run, and the commands that continue it.
+fn next_step(stage: &Stage) -> (String, Vec<String>) {
+    let run = stage.only_run();
+    let why = stage.longhaul(["why", run.id().as_str(), "--output-format", "json"]).output().stdout;
+    let why: Value = serde_json::from_str(&why).expect("JSON");
+    let commands = why["next"]["commands"].as_array().expect("commands").iter();
+    let commands = commands.filter_map(|command| Some(command.as_str()?.to_owned())).collect();
+    (why["next"]["text"].as_str().expect("a text").to_owned(), commands)
+}
+
+#[test]
+fn advice_and_commands_are_for_this_agent() {
+    let check = |args: &[&str], scenario: &str, advice: &str, flags: &[&str]| {
+        let (stage, server) = (Stage::new(), Server::start(scenario));
+        let output = run(&stage, &server, args).output();
+        assert!(output.code != 0 && !output.stderr.contains("laude"), "{args:?}: {output:?}");
+        let (text, commands) = next_step(&stage);
+        let run = stage.only_run();
+        assert!(text.contains(advice), "{args:?}: {text}");
+        let resume = |flags: &&str| format!("longhaul resume {}{flags}", run.id());
+        assert_eq!(commands, flags.iter().map(resume).collect::<Vec<_>>(), "{args:?}");
+    };
+    let rejected = FAILING.replace("529", "401");
+    check(&BYPASS, &rejected, "check the key or the agent's own login", &[""]);
+    let flags = [" --allow-tools '*'", " --allow-denials"];
+    check(&[], WORK, "allow the tools with `--allow-tools`", &flags);
+    check(&["--permission-mode", "no-such-mode"], WORK, "fix what the agent's error names", &[]);
+    check(&[BYPASS[0], BYPASS[1], "--deny-tools", "Bash"], WORK, "in which the agent asks", &[""]);
+}
+
 #[test]
 fn call_without_a_question_that_guards_deny_is_a_lapse() {
     let (stage, server) = (Stage::new(), Server::start(WORK));

@@ -18,7 +18,9 @@ use super::session_file::{self, SessionFile};
 
 /// The store of the sessions, below the configuration directory.
 const STORE: &str = "acp";
+const MODES: [&str; 3] = ["default", "acceptEdits", "bypassPermissions"];
 const METHOD_NOT_FOUND: i64 = -32_601;
+const INVALID_PARAMS: i64 = -32_602;
 const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 impl Agent {
@@ -63,7 +65,11 @@ impl Agent {
                 self.out.acp.answer(id, result);
             }
             "session/set_mode" => {
-                params["modeId"].as_str().unwrap_or_default().clone_into(&mut self.mode);
+                let Some(mode) = MODES.into_iter().find(|mode| params["modeId"] == *mode) else {
+                    self.out.acp.fail(id, INVALID_PARAMS, "Invalid params");
+                    return Ok(());
+                };
+                mode.clone_into(&mut self.mode);
                 self.out.acp.answer(id, json!({}));
             }
             "session/set_config_option" => {
@@ -114,8 +120,7 @@ impl Agent {
     }
 
     fn session_state(&self) -> Value {
-        let modes = ["default", "acceptEdits", "bypassPermissions"];
-        let modes = modes.map(|mode| json!({"id": mode, "name": mode}));
+        let modes = MODES.map(|mode| json!({"id": mode, "name": mode}));
         json!({"modes": {"currentModeId": self.mode, "availableModes": modes},
             "configOptions": self.config_options()})
     }

@@ -298,8 +298,8 @@ impl ReportRun {
             None => Some(format!("longhaul recover {}", run.id)),
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
-        let advice =
-            if health.is_urgent() { fault.and_then(phrases::advice).map(str::to_owned) } else { None };
+        let advice = fault.filter(|_| health.is_urgent());
+        let advice = advice.and_then(|fault| phrases::advice(fault, &run.agent)).map(str::to_owned);
         ReportRun {
             explanation: explanation(&run, outcome, has_supervisor),
             advice: hint.or(advice),

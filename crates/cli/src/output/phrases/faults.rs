@@ -1,6 +1,7 @@
 //! Describes each fault: its meaning, its evidence, and advice for the user.
 
 use super::plural;
+use longhaul_agent::{Tables, dialect_for};
 use longhaul_core::{
     AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
     TerminalReason,
@@ -18,26 +19,21 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
     }
 }
 
-/// Advice for faults that do not pass on their own.
-const ADVICE: [(Fault, &str); 11] = [
-    (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
+/// Advice for faults that do not pass on their own, the same for every agent.
+const ADVICE: [(Fault, &str); 6] = [
     (Fault::Billing, "check the account's payment, then resume the session"),
-    (Fault::Permission, "allow the tools with a permission mode, or accept that they were denied"),
     (Fault::ModelUnknown, "resume the run with a model that the API knows"),
     (Fault::SessionLost, "resume the run: it continues in a new session"),
     (Fault::SessionBusy, "wait until the other run has finished"),
-    (Fault::AgentMissing, "install it: `npm install -g @anthropic-ai/claude-code`"),
-    (
-        Fault::AgentUnusable,
-        "fix what the agent's error names, or update it with `npm install -g @anthropic-ai/claude-code`, then resume the run",
-    ),
     (Fault::AttemptTimeout, "give each attempt more time"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
-    (Fault::GuardLapsed, "check the hooks in the agent's settings: one failed, timed out or rewrote a call"),
 ];
 
-pub fn advice(fault: Fault) -> Option<&'static str> {
-    ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
+/// Returns advice for a run of this agent.
+pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
+    let dialect = dialect_for(agent, Tables::default());
+    let common = || ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice);
+    dialect.and_then(|dialect| dialect.advice(fault)).or_else(common)
 }
 
 /// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
@@ -152,4 +148,29 @@ fn unfinished_text(result: AgentResult) -> Option<String> {
         (_, StopReason::EndTurn | StopReason::Refusal | StopReason::Other) => return None,
     };
     Some(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::advice;
+    use longhaul_core::Fault;
+
+    #[test]
+    fn advice_depends_on_the_agent() {
+        let check = |fault: Fault, expected: [&str; 2]| {
+            for (agent, expected) in ["claude", "acp"].into_iter().zip(expected) {
+                let advice = advice(fault, agent).unwrap_or_default();
+                assert!(advice.contains(expected), "{agent}: {advice}");
+                assert_eq!(advice.contains("claude"), expected.contains("claude"), "{agent}: {advice}");
+            }
+        };
+        check(Fault::Auth, ["log in with `claude`", "the agent's own login"]);
+        check(Fault::AgentMissing, ["@anthropic-ai/claude-code", "install the agent again"]);
+        check(Fault::AgentUnusable, ["@anthropic-ai/claude-code", "or update it, then"]);
+        check(Fault::Permission, ["with a permission mode", "with `--allow-tools`"]);
+        check(Fault::GuardLapsed, ["check the hooks", "without asking"]);
+        check(Fault::Billing, ["the account's payment"; 2]);
+        assert_eq!(advice(Fault::Crashed, "claude"), None);
+        assert_eq!(advice(Fault::Billing, "of another version"), advice(Fault::Billing, "acp"));
+    }
 }
