@@ -1,21 +1,36 @@
-//! Compares the public interface of the library with `crates/longhaul/public-api.txt`. `UPDATE_EXPECT=1` writes
-//! the file. It reads source text only, so it needs no special compiler.
+//! Compares the public interface of the library with `crates/longhaul/public-api.txt`, and checks that users can
+//! name each of its types. `UPDATE_EXPECT=1` writes the file. It reads source text only, so it needs no special
+//! compiler.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
 use syn::{Attribute, Fields, File, ImplItem, Item, TraitItem, Type, UseTree, Visibility, parse_quote};
 
 const SNAPSHOT: &str = "crates/longhaul/public-api.txt";
+/// Crates whose types may stand in the interface: a user has them, too.
+const KNOWN_CRATES: [&str; 7] =
+    ["std", "futures_core", "rusqlite", "schemars", "serde", "serde_json", "toml"];
+const PRELUDE: &str = "AsRef Box Clone Default Drop Fn FnMut FnOnce From Future Into IntoIterator Iterator None Option Result Self \
+                       Send Some String TryFrom Vec bool f64 i32 i64 str u16 u32 u64 u8 usize";
 
 struct PublicItem {
     /// Name of the item, or of the type that an `impl` block is for.
     name: String,
     file: PathBuf,
     item: Item,
-    /// Names that its file imports from tokio.
-    tokio_names: BTreeSet<String>,
+    /// Names that its file imports, with the first part of their paths.
+    imports: BTreeMap<String, String>,
+}
+
+#[derive(Default)]
+struct Interface {
+    text: String,
+    names: BTreeSet<String>,
+    /// Names of types in the items, with an item that mentions them.
+    mentioned: BTreeMap<String, String>,
 }
 
 struct Library {
@@ -31,16 +46,20 @@ struct Export {
 }
 
 #[test]
-fn library_interface_matches_its_snapshot_and_contains_no_tokio_type() {
+fn library_interface_matches_its_snapshot_and_mentions_only_its_own_types() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
-    let mut text = String::from("// The public interface of the crate `longhaul`.\n");
+    let mut interface = Interface::default();
     let sources = root.join("crates/longhaul/src");
     let mut items = Vec::new();
-    for name in ["longhaul", "core", "agent", "store"] {
+    for name in ["longhaul", "core", "agent", "store", "workflow"] {
         collect_items(&root.join("crates").join(name).join("src"), &mut items);
     }
     let library = Library { crates: root.join("crates"), items };
-    library.render_module(&sources, &sources.join("lib.rs"), "longhaul", &mut text);
+    library.render_module(&sources, &sources.join("lib.rs"), "longhaul", &mut interface);
+    let Interface { text, names, mut mentioned } = interface;
+    mentioned.retain(|name, _| !names.contains(name));
+    assert_eq!(mentioned, BTreeMap::new(), "export these types, or make the items private that mention them");
+    let text = format!("// The public interface of the crate `longhaul`.\n{text}");
     let path = root.join(SNAPSHOT);
     if env::var_os("UPDATE_EXPECT").is_some() {
         fs::write(&path, &text).expect("the snapshot is writable");
@@ -57,9 +76,9 @@ fn library_interface_matches_its_snapshot_and_contains_no_tokio_type() {
 
 impl Library {
     /// Appends every public item of a module and of its public submodules, whose files are in `dir`.
-    fn render_module(&self, dir: &Path, file: &Path, module: &str, text: &mut String) {
+    fn render_module(&self, dir: &Path, file: &Path, module: &str, interface: &mut Interface) {
         let source = parse(file);
-        *text += &format!("\n// {module}\n");
+        interface.text += &format!("\n// {module}\n");
         for item in source.items.iter().filter(|item| !is_for_schemas(item)) {
             if let Item::Use(import) = item
                 && is_public(&import.vis)
@@ -67,10 +86,10 @@ impl Library {
                 let mut exports = Vec::new();
                 collect_exports(&import.tree, &mut Vec::new(), &mut exports);
                 for export in exports {
-                    self.render_export(dir, &export, text);
+                    self.render_export(dir, &export, interface);
                 }
             } else if let Some(name) = public_name(item).or_else(|| impl_name(item)) {
-                render_item(&public_item(name, file, item, &source), text);
+                interface.add(&public_item(name, file, item, &source));
             }
         }
         for item in &source.items {
@@ -78,12 +97,17 @@ impl Library {
                 && is_public(&child.vis)
             {
                 let (name, child_module) = (child.ident.to_string(), format!("{module}::{}", child.ident));
-                self.render_module(&dir.join(&name), &dir.join(format!("{name}.rs")), &child_module, text);
+                self.render_module(
+                    &dir.join(&name),
+                    &dir.join(format!("{name}.rs")),
+                    &child_module,
+                    interface,
+                );
             }
         }
     }
 
-    fn render_export(&self, dir: &Path, export: &Export, text: &mut String) {
+    fn render_export(&self, dir: &Path, export: &Export, interface: &mut Interface) {
         let (sources, path) = match export.path.split_first() {
             Some((first, rest)) if first.starts_with("longhaul_") => {
                 let name = first.trim_start_matches("longhaul_");
@@ -91,6 +115,7 @@ impl Library {
             }
             _ => (dir.to_owned(), &export.path[..]),
         };
+        interface.names.insert(export.name.clone());
         let own = self.items.iter().filter(|item| item.file.starts_with(&sources));
         let named = own.filter(|item| item.name == export.name);
         // Functions of several modules may share a name.
@@ -101,21 +126,59 @@ impl Library {
         let (here, elsewhere): (Vec<_>, Vec<_>) = named.partition(is_in_path);
         let is_defined_here = here.iter().any(|item| !matches!(item.item, Item::Impl(_)));
         if !is_defined_here && elsewhere.iter().all(|item| matches!(item.item, Item::Impl(_))) {
-            *text += &format!("// {}: defined by a macro\n", export.name);
+            interface.text += &format!("// {}: defined by a macro\n", export.name);
         }
         let methods_elsewhere =
             elsewhere.into_iter().filter(|item| !is_defined_here || matches!(item.item, Item::Impl(_)));
-        here.iter().copied().chain(methods_elsewhere).for_each(|item| render_item(item, text));
+        here.iter().copied().chain(methods_elsewhere).for_each(|item| interface.add(item));
     }
 }
 
-fn render_item(item: &PublicItem, text: &mut String) {
-    let Some(shown) = as_users_see(item.item.clone()) else { return };
-    let rendered = prettyplease::unparse(&File { shebang: None, attrs: Vec::new(), items: vec![shown] });
-    let mut words = rendered.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let tokio = words.find(|word| *word == "tokio" || item.tokio_names.contains(*word));
-    assert_eq!(tokio, None, "{} exposes a type of tokio:\n{rendered}", item.file.display());
-    *text += &rendered;
+impl Interface {
+    fn add(&mut self, item: &PublicItem) {
+        let Some(shown) = as_users_see(item.item.clone()) else { return };
+        let mut mentions = Mentions::default();
+        mentions.visit_item(&shown);
+        let is_known = |name: &String| {
+            let origin = item.imports.get(name).unwrap_or(name);
+            KNOWN_CRATES.contains(&origin.as_str()) || PRELUDE.split(' ').any(|known| known == name)
+        };
+        let unknown = mentions.paths.difference(&mentions.parameters).filter(|name| !is_known(name));
+        self.mentioned.extend(unknown.map(|name| (name.clone(), item.name.clone())));
+        self.names.insert(item.name.clone());
+        self.text += &prettyplease::unparse(&File { shebang: None, attrs: Vec::new(), items: vec![shown] });
+    }
+}
+
+/// The first parts of all paths of an item, and its type parameters.
+#[derive(Default)]
+struct Mentions {
+    paths: BTreeSet<String>,
+    parameters: BTreeSet<String>,
+}
+
+impl Visit<'_> for Mentions {
+    fn visit_attribute(&mut self, _attribute: &Attribute) {}
+
+    fn visit_macro(&mut self, _call: &syn::Macro) {}
+
+    fn visit_path(&mut self, path: &syn::Path) {
+        self.paths.extend(path.segments.first().map(|first| first.ident.to_string()));
+        visit::visit_path(self, path);
+    }
+
+    // Users never name the types that a trait of this item is for.
+    fn visit_item_impl(&mut self, block: &syn::ItemImpl) {
+        let Some((_, path, _)) = &block.trait_ else { return visit::visit_item_impl(self, block) };
+        self.paths.extend(path.segments.first().map(|first| first.ident.to_string()));
+        self.visit_generics(&block.generics);
+        block.items.iter().for_each(|item| self.visit_impl_item(item));
+    }
+
+    fn visit_type_param(&mut self, parameter: &syn::TypeParam) {
+        self.parameters.insert(parameter.ident.to_string());
+        visit::visit_type_param(self, parameter);
+    }
 }
 
 /// Removes private fields and methods, bodies and comments. Returns `None` if nothing is left to see.
@@ -188,9 +251,9 @@ fn retain_public_fields(fields: &mut Fields) {
     fields.iter_mut().for_each(|field| field.attrs.clear());
 }
 
-/// Keeps the derived traits, which callers may use.
+/// Keeps the derived traits, which callers may use, and what may grow.
 fn retain_attributes(attrs: &mut Vec<Attribute>) {
-    attrs.retain(|attr| attr.path().is_ident("derive"));
+    attrs.retain(|attr| attr.path().is_ident("derive") || attr.path().is_ident("non_exhaustive"));
 }
 
 fn collect_items(dir: &Path, items: &mut Vec<PublicItem>) {
@@ -217,10 +280,9 @@ fn public_item(name: String, file: &Path, item: &Item, source: &File) -> PublicI
             collect_exports(&import.tree, &mut Vec::new(), &mut imports);
         }
     }
-    let from_tokio =
-        imports.into_iter().filter(|import| import.path.first().is_some_and(|first| first == "tokio"));
-    let tokio_names = from_tokio.map(|import| import.name).collect();
-    PublicItem { name, file: file.to_owned(), item: item.clone(), tokio_names }
+    let origin = |import: Export| Some((import.name, import.path.into_iter().next()?));
+    let imports = imports.into_iter().filter_map(origin).collect();
+    PublicItem { name, file: file.to_owned(), item: item.clone(), imports }
 }
 
 fn public_name(item: &Item) -> Option<String> {
@@ -250,8 +312,12 @@ fn collect_exports(tree: &UseTree, path: &mut Vec<String>, exports: &mut Vec<Exp
             path.pop();
         }
         UseTree::Group(group) => group.items.iter().for_each(|tree| collect_exports(tree, path, exports)),
+        UseTree::Name(name) if name.ident == "self" => {
+            exports.extend(path.last().map(|name| Export { path: path.clone(), name: name.clone() }));
+        }
         UseTree::Name(name) => exports.push(Export { path: path.clone(), name: name.ident.to_string() }),
-        UseTree::Rename(_) | UseTree::Glob(_) => {}
+        UseTree::Rename(name) => exports.push(Export { path: path.clone(), name: name.rename.to_string() }),
+        UseTree::Glob(_) => {}
     }
 }
 

@@ -212,6 +212,14 @@ impl AgentContext {
         Ok(AgentContext { spec, run_id, follow_ups: Vec::new(), finish_tool: None, hook: None, guards })
     }
 
+    /// Adds the helper programs. The finish tool is left out if the policy has none.
+    #[must_use]
+    pub fn with_programs(mut self, finish_tool: Option<Program>, hook: Option<Program>) -> AgentContext {
+        self.finish_tool = finish_tool.filter(|_| DoneSignals::new(&self.spec.policy).tool);
+        self.hook = hook;
+        self
+    }
+
     /// Returns the guards of tool calls.
     pub fn guards(&self) -> &Guards {
         &self.guards

@@ -3,7 +3,7 @@
 use crate::output;
 use async_trait::async_trait;
 use longhaul_agent::Prices;
-use longhaul_core::{Moment, Now, Preset, Span, draw};
+use longhaul_core::{ApiCallPolicy, Moment, Now, Preset, Span, draw};
 use longhaul_playbook::judge::{ApiJudge, Clock};
 use longhaul_playbook::{JudgeError, JudgeSettings};
 use std::env;
@@ -25,7 +25,7 @@ pub fn judge(
     let time_budget = if time_budget == Span::ZERO { Span(u64::MAX) } else { time_budget };
     ApiJudge::new(
         settings,
-        Preset::Keypoints.policy().api_call_policy(time_budget),
+        ApiCallPolicy::new(&Preset::Keypoints.policy(), time_budget),
         Prices::bundled().clone(),
         clock,
     )

@@ -187,7 +187,7 @@ mod tests {
     fn help_states_each_default() {
         let root = Cli::command();
         let run = root.find_subcommand("run").expect("there is a command `run`");
-        for (name, value) in Preset::Default.policy().flag_values() {
+        for (name, value) in Preset::Default.policy().settings() {
             let flag = name.replace('_', "-");
             let arg =
                 run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each value has a flag");

@@ -70,19 +70,17 @@ pub enum GiveUpReason {
     OutOfTime,
 }
 
-impl Policy {
-    /// Returns this policy for an API call, with each attempt as one request.
-    pub fn api_call_policy(&self, time_budget: Span) -> ApiCallPolicy {
+impl ApiCallPolicy {
+    /// Returns the policy of an API call, with each attempt of `policy` as one request.
+    pub fn new(policy: &Policy, time_budget: Span) -> ApiCallPolicy {
         ApiCallPolicy {
-            retries_max: self.retries_max,
-            backoff: self.backoff,
-            request_timeout: self.attempt_timeout.unwrap_or(time_budget),
+            retries_max: policy.retries_max,
+            backoff: policy.backoff,
+            request_timeout: policy.attempt_timeout.unwrap_or(time_budget),
             time_budget,
         }
     }
-}
 
-impl ApiCallPolicy {
     /// Returns the maximum number of requests.
     pub fn requests_max(&self) -> u32 {
         self.retries_max.saturating_add(1)

@@ -7,7 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
-use longhaul::{AfterAttempt, Preset, Record, Run, RunEvent, RunReport, RunSpec, Supervisor};
+use longhaul::records::AfterAttempt;
+use longhaul::{Preset, Record, Run, RunEvent, RunReport, RunSpec, Supervisor};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;

@@ -19,13 +19,14 @@ mod workspace_tree;
 
 pub use diff::{Commit, DiffFormat, LiveReason, WorkspaceDiff, diff};
 pub use error::ChangesError;
+pub use longhaul_store::{
+    DiffStat, RunBoundary, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
+};
 pub use stats::{ChangeKind, ChangedFile};
 
 use crate::clock::LiveClock;
 use longhaul_core::Moment;
-use longhaul_store::{
-    Home, RunBoundary, RunDir, UnrecordedReason, WorkspaceEnd, WorkspaceRecord, WorkspaceState,
-};
+use longhaul_store::{Home, RunDir};
 use repository::UserRepo;
 use scratch_repo::ScratchRepo;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The environment of an agent: its variables and the helper programs. It starts nothing.
 
-use longhaul_agent::{AgentContext, Dialect, DoneSignals, GuardError, Program};
+use longhaul_agent::{AgentContext, Dialect, GuardError, Program};
 use longhaul_core::{Outcome, Run, RunId, RunSpec};
 use longhaul_store::{Plan, RunDir, StoreError, WorkflowStatus, harness_variables};
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,10 +35,10 @@ pub struct Environment {
     /// supervisor's start time in clock ticks.
     pub watchdog: Option<Program>,
     /// The program, by its absolute path, that serves the tool for done claims, if the run's keep-going has
-    /// one; see [`AgentContext::finish_tool`]. `None` withdraws the tool from an agent that had it.
+    /// one. It speaks MCP on its standard streams. `None` withdraws the tool from an agent that had it.
     pub finish_tool: Option<Program>,
-    /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from; see
-    /// [`AgentContext::hook`]. `None` disables the hooks.
+    /// The program, by its absolute path, that the agent's hooks call if its sessions are learned from. Its
+    /// leading arguments are followed by the event name, `--judge` and `--max-tokens`. `None` disables the hooks.
     pub hook: Option<Program>,
     /// Names the command in notifications. `None` leaves it out.
     pub notified_command: Option<NotifiedCommand>,
@@ -50,21 +50,16 @@ pub struct Environment {
 
 impl Environment {
     /// Returns what the agent of a run is started with.
-    ///
-    /// # Errors
-    /// Returns the first invalid guard or host.
-    pub fn agent_context(
+    pub(crate) fn agent_context(
         &self,
         spec: RunSpec,
         run_id: RunId,
         follow_ups: Vec<String>,
     ) -> Result<AgentContext, GuardError> {
-        let has_finish_tool = DoneSignals::new(&spec.policy).tool;
-        let mut context = AgentContext::new(spec, run_id)?;
-        context.follow_ups = follow_ups;
         // The current supervisor's programs, because the recorded ones may no longer exist.
-        context.finish_tool = self.finish_tool.clone().filter(|_| has_finish_tool);
-        context.hook.clone_from(&self.hook);
+        let context = AgentContext::new(spec, run_id)?;
+        let mut context = context.with_programs(self.finish_tool.clone(), self.hook.clone());
+        context.follow_ups = follow_ups;
         Ok(context)
     }
 

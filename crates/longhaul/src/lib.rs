@@ -69,13 +69,18 @@ mod driver;
 mod environment;
 mod failpoints;
 mod file_end;
+pub mod files;
 pub mod find_agent;
 mod follow;
 mod git;
 mod handoff;
+pub mod history;
+pub mod ledger;
 mod live;
+pub mod messages;
 mod notification;
 mod observer;
+pub mod records;
 mod recover;
 mod resume;
 mod run_handle;
@@ -97,7 +102,7 @@ pub use channel::{Channel, ChannelError};
 pub use environment::{Environment, NotifiedCommand, NotifiedWorkflowCommand, StoreHint};
 pub use git::{GitError, create_repository};
 pub use handoff::{HandoffError, RecordedWork};
-pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, processes_with, sweep};
+pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 #[cfg(feature = "schema")]
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};
@@ -113,15 +118,34 @@ pub use summarize::{SummarizeError, summarize};
 pub use supervise_error::{RunError, SuperviseError};
 pub use supervisor::Supervisor;
 
-// The types of the other crates that requests, events and reports contain.
-pub use longhaul_agent::transcript_message::TranscriptMessage;
-pub use longhaul_agent::{AttemptSnapshot, GuardError, Program, ReviewAnswer, UserTablesError};
-pub use longhaul_core::{
-    AfterAttempt, AgentResult, BackgroundTask, CancelSource, Checks, Clocks, Fault, KeepGoing, Limit, Limits,
-    Moment, Outcome, OutcomeKind, Policy, Preset, Questions, Record, ResumeRequest, Review, ReviewResult,
-    Run, RunId, RunSpec, SessionId, SessionPlan, Span, SpecError, StartupError, Step, Usage, Usd, Verified,
+// The description of a run and its parts.
+pub use longhaul_agent::{
+    AnswersError, BlockedPathError, GuardError, NetworkError, Program, UrlPatternError,
 };
+pub use longhaul_agent::{TableError, UserTablesError, WrittenSummary};
+pub use longhaul_core::{
+    AgentProgram, Backoff, Checks, GuardRules, HandoffSummary, Harness, Jitter, KeepGoing, LearnOptions,
+    Limits, OnTerminate, OutageBound, Policy, Preset, ResumeRequest, Review, RunSpec, SessionId, SessionLoss,
+    SessionPlan, SpecError, TimeoutAction, WorstCase, WrapUp,
+};
+
+// The result of a run.
+pub use longhaul_core::{
+    AgentResult, BackgroundTask, CancelSource, Clocks, Fault, Limit, Outcome, OutcomeKind, Questions, RunId,
+    StartupError, Tokens, Usage, Verified,
+};
+
+// Values.
+pub use longhaul_core::{Dollars, Moment, OsText, Rfc3339, Seconds, Span, Usd};
+
+// The events of a run. The modules `records` and `messages` have the types in them.
+pub use longhaul_agent::AttemptSnapshot;
+pub use longhaul_agent::transcript_message::TranscriptMessage;
+pub use longhaul_core::{Record, Run, Step};
+pub use longhaul_store::JournalEntry;
+
+// Stored runs. The modules `history`, `files` and `ledger` have the types in them.
 pub use longhaul_store::{
-    CostBy, Home, Inherited, JournalEntry, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoreError,
+    CostBy, Home, Inherited, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoreError,
 };
 use world::World;

@@ -1,10 +1,11 @@
 //! Has a model summarize older work for a handoff prompt that a user inspects. It runs one process in a
 //! temporary directory, then stops the process and deletes the directory.
 
-use crate::Environment;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
-use longhaul_agent::{AgentContext, Dialect, WrittenSummary};
-use longhaul_core::{CancelSource, Fault, HandoffSummary, Span, StopCause, classify};
+use crate::supervise::dialect_of;
+use crate::{Environment, SuperviseError};
+use longhaul_agent::{AgentContext, WrittenSummary};
+use longhaul_core::{CancelSource, Fault, HandoffSummary, RunSpec, Span, StopCause, classify};
 use std::fs::File;
 use std::io;
 use thiserror::Error;
@@ -15,6 +16,9 @@ pub enum SummarizeError {
     /// The system refused an operation.
     #[error("cannot ask the model: {0}")]
     Io(#[from] io::Error),
+    /// The description of the agent is invalid.
+    #[error("cannot ask the model: {0}")]
+    Spec(#[from] SuperviseError),
     /// The agent could not be started.
     #[error("cannot start {program}: {source}")]
     Start {
@@ -42,14 +46,13 @@ pub enum SummarizeError {
     Cancelled(CancelSource),
 }
 
-/// Returns the summary that the model writes for `prompt`. The model is stopped after its timeout or when
+/// Returns the summary that the model writes for `prompt`, with the agent of `spec`. The model is stopped after its timeout or when
 /// `cancelled` is ready. Must be called on a tokio runtime with time and I/O.
 ///
 /// # Errors
 /// Returns an error if the model cannot be started, fails, times out or is cancelled.
 pub async fn summarize(
-    mut context: AgentContext,
-    dialect: &dyn Dialect,
+    spec: RunSpec,
     summary: &HandoffSummary,
     prompt: &str,
     cancelled: impl Future<Output = CancelSource>,
@@ -59,7 +62,8 @@ pub async fn summarize(
     let (stdout_file, stderr_file) = (File::create(&stream)?, File::create(&stderr)?);
     // There is no run. A new marker identifies the processes, so that all of them can be stopped.
     let marker = RunMarker::unowned();
-    context.run_id = marker.run().clone();
+    let dialect = dialect_of(&spec)?;
+    let context = AgentContext::new(spec, marker.run().clone()).map_err(SuperviseError::from)?;
     let HandoffSummary { model, timeout } = summary;
     let Some(invocation) = dialect.summary_invocation(&context, 0, model, prompt) else {
         return Err(SummarizeError::NotPossible(dialect.name()));
@@ -77,7 +81,7 @@ pub async fn summarize(
         }
     };
     let exit = process.stop(&marker).await?;
-    let (mut evidence, decoder) = evidence_of(dialect, &stream, &stderr, exit);
+    let (mut evidence, decoder) = evidence_of(&*dialect, &stream, &stderr, exit);
     evidence.stop_cause = stopped;
     let snapshot = decoder.snapshot();
     match (classify(&evidence), &snapshot.result) {

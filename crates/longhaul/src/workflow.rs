@@ -31,3 +31,24 @@ pub use open::recoverable_workflows;
 pub use report::{WorkflowReport, workflow_status};
 pub use request::{ObservedWorkflow, WorkflowResume, WorkflowStart};
 pub use worktrees::{WorktreeError, check_worktrees};
+
+// The plan of a workflow.
+pub use longhaul_core::{PhasePolicy, Reaction, Reactions, WorkflowLimits, WorkflowPolicy};
+pub use longhaul_store::{WorkflowPlan, WorkflowPosition, WorkflowSource};
+pub use longhaul_workflow::{
+    BUILTINS, Condition, FileCondition, GlobPattern, Isolation, ItemSource, LoopOptions, PhaseFile,
+    PromptContext, PromptItem, PromptTemplate, ResultCondition, ResultSchema, StageCondition, TemplateError,
+    Until, WorkflowFile, WorkflowFileError, builtin,
+};
+
+// Its files.
+pub use longhaul_store::{
+    ItemReport, PhaseReport, WorkflowDir, WorkflowHint, WorkflowResult, WorkflowStatus,
+};
+
+// Its records, and the state that they add up to.
+pub use longhaul_core::{
+    AfterRun, ItemState, ItemStatus, PhaseStage, PhaseState, PhaseStatus, RunEnd, RunKey, RunShare,
+    UntilState, WorkClock, Workflow, WorkflowAction, WorkflowDeadline, WorkflowDeadlineKind, WorkflowEvent,
+    WorkflowRecord, WorkflowStage, WorkflowState, WorkflowStep,
+};

@@ -72,7 +72,7 @@ pub use jiff::civil::Date as Day;
 pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
-    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, RunFilter, RunState, model_usage_of,
+    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, Quarter, RunFilter, RunState, model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use longhaul_core::{OsText, rfc3339};
@@ -85,7 +85,7 @@ pub use run_dir::RunDir;
 pub use run_id::is_run_id;
 pub use section_log::add_section;
 pub use session_lock::SessionLock;
-pub use status::Status;
+pub use status::{Status, StatusUsage};
 pub use supervisor_requests::SupervisorRequests;
 pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult};
 pub use workflow_plan::{WorkflowPlan, WorkflowPosition, WorkflowSource};

@@ -27,9 +27,9 @@ pub enum Condition {
 #[derive(Clone, Debug)]
 pub struct FileCondition {
     /// Path, relative to the project directory.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Regular expression; it matches anywhere in the file.
-    pub regex: Regex,
+    pub(crate) regex: Regex,
 }
 
 impl FileCondition {
@@ -48,9 +48,9 @@ impl FileCondition {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StageCondition {
     /// Path of `PROGRESS.md`, relative to the project directory.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Required stage.
-    pub stage: Stage,
+    pub(crate) stage: Stage,
 }
 
 impl StageCondition {

@@ -4,8 +4,10 @@ use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
-use longhaul::MARKER_VARIABLE;
-use longhaul_agent::{Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, Tables, dialect_for};
+use longhaul::{Environment, MARKER_VARIABLE};
+use longhaul_agent::{
+    AgentContext, Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, Tables, dialect_for,
+};
 use longhaul_core::flag_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
@@ -113,8 +115,10 @@ pub fn print(
     // The id is drawn when the run starts.
     let new = || SessionPlan::New(SessionId::from("<new session id>"));
     let session = spec.session.clone().unwrap_or_else(new);
-    let context = environment().agent_context(spec.clone(), RunId::from("<run id>"), Vec::new());
+    let Environment { finish_tool, hook, .. } = environment();
+    let context = AgentContext::new(spec.clone(), RunId::from("<run id>"));
     let context = context.map_err(|error| Failure::unexpected(error.to_string()))?;
+    let context = context.with_programs(finish_tool, hook);
     // The agent's own limit on cost is one of its arguments.
     let remaining = policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
@@ -226,7 +230,7 @@ fn command_line(invocation: &Invocation) -> String {
 /// Renders one line for each value. Values with a flag are shown as typed, the others by their name in the
 /// plan.
 fn policy_lines(policy: &Policy, preset: Preset) -> String {
-    let typed = policy.flag_values().into_iter().map(|(name, value)| {
+    let typed = policy.settings().into_iter().map(|(name, value)| {
         // Only the outage limit has an alternative bound.
         (name, value.unwrap_or_else(|| format!("{} retries", policy.retries_max)))
     });

@@ -7,9 +7,8 @@ use crate::output::envelope_text::cut;
 use crate::output::phrases::one_line;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
-use longhaul::{HandoffError, RecordedWork, SummarizeError, summarize};
-use longhaul_agent::{AgentContext, WrittenSummary, default_dialect};
-use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
+use longhaul::{HandoffError, RecordedWork, SummarizeError, WrittenSummary, summarize};
+use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::future::pending;
@@ -54,8 +53,8 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         ));
         Ok(SummaryOutcome::Written(None))
     };
-    let context = match context(args) {
-        Ok(context) => context,
+    let spec = match spec(args) {
+        Ok(spec) => spec,
         Err(error) => return no_summary(&error),
     };
     let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
@@ -67,7 +66,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
                 None => pending().await,
             }
         };
-        Ok::<_, Failure>(summarize(context, &*default_dialect(), &summary, &prompt, cancelled).await)
+        Ok::<_, Failure>(summarize(spec, &summary, &prompt, cancelled).await)
     })?;
     match result {
         Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
@@ -79,16 +78,18 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
             no_summary(&format!("{}{message}", fault.describe()))
         }
         Err(
-            error @ (SummarizeError::Io(_) | SummarizeError::Start { .. } | SummarizeError::NotPossible(_)),
+            error @ (SummarizeError::Io(_)
+            | SummarizeError::Spec(_)
+            | SummarizeError::Start { .. }
+            | SummarizeError::NotPossible(_)),
         ) => no_summary(&error.to_string()),
     }
 }
 
-fn context(args: &HandoffArgs) -> Result<AgentContext, String> {
+fn spec(args: &HandoffArgs) -> Result<RunSpec, String> {
     let path = find_claude(args.agent_path.as_deref()).map_err(|error| error.to_string())?;
     let cwd = env::current_dir().map_err(|error| format!("cannot use the current directory: {error}"))?;
-    let spec = RunSpec::new(path, cwd, "", Preset::Default.policy());
-    AgentContext::new(spec, RunId::from("")).map_err(|error| error.to_string())
+    Ok(RunSpec::new(path, cwd, "", Preset::Default.policy()))
 }
 
 fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
@@ -101,7 +102,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    RecordedWork::from_files(files, &*default_dialect(), task.as_deref()).map_err(|error| {
+    RecordedWork::from_files(files, task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {

@@ -186,7 +186,7 @@ impl<'a> Keys<'a> {
 
     /// Returns the key's default as it would be typed, or `None` if there is no default that can be typed.
     pub fn default(&self, key: &Key<'_>) -> Option<Vec<String>> {
-        let mut policy = Preset::Default.policy().flag_values().into_iter();
+        let mut policy = Preset::Default.policy().settings().into_iter();
         if let Some((_, value)) = policy.find(|(name, _)| key.table.is_none() && *name == key.name) {
             return value.map(|value| vec![value]);
         }

@@ -5,7 +5,7 @@ use crate::call::{Call, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{agent_pid, has_exited, play_with_each_agent, recover, steps};
 use crate::server::Server;
-use longhaul::{RunMarker, processes_with};
+use longhaul::RunMarker;
 use serde_json::Value;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
@@ -71,7 +71,7 @@ fn orphaned_run_is_found_only_by_its_home() {
         let (neighbor, work) = (Stage::new(), Server::start(crate::server::WORK));
         run(&neighbor, agent, &work).output().envelope(0);
         let process_count =
-            |stage: &Stage| processes_with(&RunMarker::load(&stage.only_run()).expect("a plan")).len();
+            |stage: &Stage| RunMarker::load(&stage.only_run()).expect("a plan").processes().len();
         assert_eq!(process_count(&neighbor), 0);
         assert!(process_count(stage) > 0 && !has_exited(orphan));
 

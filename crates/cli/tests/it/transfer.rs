@@ -9,10 +9,10 @@ use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
 use crate::workflows::{TWO_PHASES, only_workflow, replayed, run_loop};
-use longhaul::{RunMarker, processes_with};
+use longhaul::RunMarker;
 use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -100,10 +100,10 @@ fn orphaned_run(stage: &Stage, agent: &Path, server: &Server) -> RunDir {
 fn power_off(run: &RunDir) {
     let marker = RunMarker::load(run).expect("a plan");
     wait_until("no process of the run remains", || {
-        let processes = processes_with(&marker);
-        for pid in &processes {
+        let processes = marker.processes();
+        for pid in processes.iter().filter_map(|pid| Pid::from_raw(*pid as i32)) {
             // The process belongs to this test's run.
-            let _ = kill_process(*pid, Signal::KILL);
+            let _ = kill_process(pid, Signal::KILL);
         }
         processes.is_empty()
     });
@@ -297,7 +297,7 @@ fn finished_run_can_be_moved() {
     if !cfg!(feature = "portable-processes") {
         let tool = target.program("tail").args(["-f", "/dev/null"]);
         let tool = marker.variables().iter().fold(tool, |tool, (name, value)| tool.env(name, value)).start();
-        wait_until("the tool runs", || !processes_with(&marker).is_empty());
+        wait_until("the tool runs", || !marker.processes().is_empty());
         let busy = import(&target, &file, &[]).output();
         busy.envelope(25);
         busy.assert_error(&["1 of its processes are running on this machine", "longhaul cancel"]);

@@ -6,7 +6,7 @@ const START: Moment = Moment(1_795_390_200_000);
 const BUDGET: Span = Span::from_secs(120);
 
 fn keypoints() -> ApiCallPolicy {
-    Preset::Keypoints.policy().api_call_policy(BUDGET)
+    ApiCallPolicy::new(&Preset::Keypoints.policy(), BUDGET)
 }
 
 /// An error of every kind, and of every status.

@@ -1,4 +1,4 @@
-//! Renders settings as text: a policy's values by flag name, and the settings that differ between two
+//! Renders settings as text: a policy's values by name, and the settings that differ between two
 //! descriptions of a run, which a user changed when resuming it.
 //!
 //! This module never parses a setting; the command line does.
@@ -14,7 +14,7 @@ const NONE: &str = "none";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SettingChange {
-    /// Name of its flag, with `_`.
+    /// Its name.
     pub setting: String,
     /// Previous value: `none` for unlimited or empty, `default` for the agent's own setting.
     pub from: String,
@@ -32,9 +32,9 @@ impl SettingChange {
 }
 
 impl Policy {
-    /// Returns the policy's values in the syntax of the command line, by flag name. A value is `None` if the
-    /// command line cannot express it.
-    pub fn flag_values(&self) -> Vec<(&'static str, Option<String>)> {
+    /// Returns the policy's settings by name, with their values as text. A value is `None` if the setting does not
+    /// apply.
+    pub fn settings(&self) -> Vec<(&'static str, Option<String>)> {
         let none = || NONE.to_owned();
         let time = |span: Option<Span>| Some(span.map_or_else(none, flag_span));
         let limits = &self.limits;
@@ -106,7 +106,7 @@ impl RunSpec {
         }
     }
 
-    /// Returns the values that can change when the run is resumed, by flag name.
+    /// Returns the values that can change when the run is resumed, by name.
     fn values(&self) -> Vec<(&'static str, SettingValue<'_>)> {
         let named =
             |value: &Option<String>| SettingValue::Text(value.clone().unwrap_or("default".to_owned()));
@@ -125,7 +125,7 @@ impl RunSpec {
             ("allow_denials", Some(self.policy.allow_denials.to_string())),
         ];
         let text = |value: Option<String>| SettingValue::Text(value.unwrap_or_else(|| NONE.to_owned()));
-        let policy = self.policy.flag_values().into_iter().chain(limits);
+        let policy = self.policy.settings().into_iter().chain(limits);
         [
             ("cwd", path(&self.cwd)),
             ("model", named(&self.model)),
@@ -161,7 +161,7 @@ impl SettingValue<'_> {
     }
 }
 
-/// Returns a span in the syntax of the command line, without loss.
+/// Returns the text of a span without loss, such as `1h30m`.
 pub fn flag_span(span: Span) -> String {
     let millis = span.millis();
     let seconds = millis / 1000;

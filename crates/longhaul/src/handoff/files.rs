@@ -1,7 +1,7 @@
 //! Loads work from files that the agent wrote, for a handoff prompt without the records of a run.
 
 use super::{RecordedWork, end_of};
-use longhaul_agent::{Conversation, Dialect, HandoffReason};
+use longhaul_agent::{Conversation, HandoffReason, default_dialect};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -30,16 +30,13 @@ pub enum HandoffError {
 }
 
 impl RecordedWork {
-    /// Loads the work that these files record, the oldest first. Without a `task`, the first recorded prompt
+    /// Loads the work that these files of the default agent record, the oldest first. Without a `task`, the first recorded prompt
     /// is the task.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read, or if the task is unknown.
-    pub fn from_files(
-        files: &[PathBuf],
-        dialect: &dyn Dialect,
-        task: Option<&str>,
-    ) -> Result<RecordedWork, HandoffError> {
+    pub fn from_files(files: &[PathBuf], task: Option<&str>) -> Result<RecordedWork, HandoffError> {
+        let dialect = default_dialect();
         let mut transcript = Conversation::default();
         let mut recorded_task = None;
         for path in files {

@@ -5,7 +5,6 @@ use super::disk_space;
 use super::oom_watch::OomWatch;
 use super::process_activity::probe;
 use super::run_marker::RunMarker;
-use super::sweep::processes_with;
 use super::system::{FileWatch, is_frozen, resident_bytes};
 use super::tail::Tail;
 use super::world_config::WorldConfig;
@@ -266,6 +265,5 @@ impl AttemptProcess {
 
 /// Returns the resident memory of a run's processes. Shared pages count once per process, so the sum is an upper bound.
 fn resident(marker: &RunMarker) -> u64 {
-    let pids = processes_with(marker).into_iter().map(|pid| pid.as_raw_nonzero().get() as u32);
-    pids.filter_map(resident_bytes).sum()
+    marker.processes().into_iter().filter_map(resident_bytes).sum()
 }

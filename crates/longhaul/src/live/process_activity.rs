@@ -2,7 +2,6 @@
 //! process, and decides nothing.
 
 use super::run_marker::RunMarker;
-use super::sweep::processes_with;
 use super::system::{self, ProcessStat};
 use longhaul_core::{ProcessActivity, ProcessId, ProcessState};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,8 +49,7 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
 
 /// Returns the agent and every other process of the run.
 fn stats(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, ProcessStat> {
-    let marked = processes_with(marker).into_iter().map(|pid| pid.as_raw_nonzero().get() as u32);
-    let all: BTreeSet<u32> = marked.chain([agent.pid]).collect();
+    let all: BTreeSet<u32> = marker.processes().into_iter().chain([agent.pid]).collect();
     let stats = all.into_iter().filter_map(|pid| {
         let stat = ProcessStat::read(pid)?;
         Some((stat.id(), stat))

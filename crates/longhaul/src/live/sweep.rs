@@ -18,7 +18,7 @@ const ROUND: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// Returns an error if a process of the run survives five seconds of signals.
-pub async fn sweep(marker: &RunMarker) -> io::Result<u32> {
+pub(crate) async fn sweep(marker: &RunMarker) -> io::Result<u32> {
     sweep_and_count(marker, Vec::new()).await
 }
 
@@ -42,7 +42,13 @@ pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -
     Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }
 
-/// Returns the PIDs of the run's live processes, except that of this process.
-pub fn processes_with(marker: &RunMarker) -> Vec<Pid> {
+pub(crate) fn processes_with(marker: &RunMarker) -> Vec<Pid> {
     processes_of(marker).iter().map(ProcessHandle::pid).collect()
+}
+
+impl RunMarker {
+    /// Returns the PIDs of the run's live processes, except that of this process.
+    pub fn processes(&self) -> Vec<u32> {
+        processes_with(self).into_iter().map(|pid| pid.as_raw_nonzero().get() as u32).collect()
+    }
 }

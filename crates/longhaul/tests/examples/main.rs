@@ -8,7 +8,7 @@ mod fixture;
 
 use expect_test::{Expect, expect};
 use fixture::Fixture;
-use longhaul::{RunMarker, processes_with};
+use longhaul::RunMarker;
 use longhaul_store::{Home, RunDir, StoreError};
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -127,7 +127,7 @@ fn examples() -> Result<(), Box<dyn Error>> {
         claude-sonnet-4-5                N  N tokens
     "#]],
     )?;
-    let remaining = |run: &RunDir| Ok::<usize, StoreError>(processes_with(&RunMarker::load(run)?).len());
+    let remaining = |run: &RunDir| Ok::<usize, StoreError>(RunMarker::load(run)?.processes().len());
     let remaining: usize = runs(&fixture)?.iter().map(remaining).sum::<Result<_, _>>()?;
     assert_eq!(remaining, 0, "no processes remain");
     Ok(())

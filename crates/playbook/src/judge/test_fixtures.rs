@@ -43,7 +43,7 @@ impl Clock for SimulatedClock {
 }
 
 pub(crate) fn policy() -> ApiCallPolicy {
-    Preset::Keypoints.policy().api_call_policy(Span::from_secs(120))
+    ApiCallPolicy::new(&Preset::Keypoints.policy(), Span::from_secs(120))
 }
 
 /// Starts an API that answers `text` after the faults in `side`.

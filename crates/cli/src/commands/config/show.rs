@@ -47,7 +47,7 @@ fn rows<'a>(keys: &'a Keys<'_>, table: Option<&str>, values: &Values) -> Vec<Row
 
 /// Fills in the values that are not configured, from the preset or the default.
 fn fill(rows: &mut [Row<'_>], keys: &Keys<'_>, preset: Preset) {
-    let policy = preset.policy().flag_values();
+    let policy = preset.policy().settings();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {
         let preset_value = policy.iter().find(|(name, _)| row.key.table.is_none() && *name == row.key.name);
         (row.values, row.origin) = match preset_value {

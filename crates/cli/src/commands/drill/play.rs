@@ -7,9 +7,7 @@ use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
 use crate::signals;
-use longhaul::{
-    Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor, processes_with,
-};
+use longhaul::{Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor};
 use longhaul_agent::{Program, default_environment};
 use longhaul_core::{
     AfterAttempt, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
@@ -135,7 +133,7 @@ async fn run_scenario(
 
 fn leftover_processes(dir: &Path) -> Result<usize, StoreError> {
     let dir = RunDir::from_path(dir.to_owned()).expect("a run's directory is absolute and has its name");
-    Ok(processes_with(&RunMarker::load(&dir)?).len())
+    Ok(RunMarker::load(&dir)?.processes().len())
 }
 
 fn policy(scenario: &Scenario) -> Policy {

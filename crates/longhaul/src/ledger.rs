@@ -1,0 +1,8 @@
+//! The rows of the [`Ledger`](crate::Ledger), and its errors.
+//!
+//! The ledger is an index: it can be deleted at any time, and no run depends on it.
+
+pub use longhaul_store::{
+    CatchUpStats, CostRow, DatabaseError, Difference, DifferenceKind, JournalPosition, LedgerAttempt,
+    LedgerEntry, LedgerError, LedgerSpend, ModelUsage, Quarter, RunState,
+};
