@@ -9,6 +9,7 @@ mod commands;
 mod program;
 pub(crate) mod wrappers;
 
+use crate::byte_scan::leading;
 use crate::pattern::Pattern;
 use crate::toml_table::{self, TableError};
 use program::{OptionPattern, ProgramRule};
@@ -120,13 +121,22 @@ impl EffectRules {
     }
 
     fn names_program(&self, script: &str) -> bool {
-        script.as_bytes().split(|byte| !is_name_byte(*byte)).any(|word| self.names.contains(word))
+        let mut rest = script.as_bytes();
+        while !rest.is_empty() {
+            let (word, separated) = rest.split_at(leading(rest, is_name_byte));
+            if self.names.contains(word) {
+                return true;
+            }
+            rest = separated.get(1..).unwrap_or_default();
+        }
+        false
     }
 }
 
 /// Returns whether a byte can be part of a program's name. As in a shell, only characters of ASCII separate words.
 fn is_name_byte(byte: u8) -> bool {
-    matches!(byte, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'-' | b'_' | b'.' | b'+' | b'@' | 0x80..)
+    let is_sign = (byte == b'-') | (byte == b'_') | (byte == b'.') | (byte == b'+') | (byte == b'@');
+    byte.is_ascii_alphanumeric() | is_sign | !byte.is_ascii()
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Tracks the tool calls that matter when a run continues: side effects outside the workspace that must not
 //! be repeated, and calls with an unknown outcome. Makes no decisions; a prompt lists them for the agent.
 
+use crate::byte_scan::leading;
 use crate::snapshot::truncate_to_bytes;
 use std::collections::VecDeque;
 use std::mem;
@@ -172,7 +173,7 @@ fn sanitize_line(text: &str) -> String {
     let (mut rest, mut separator) = (text, "");
     while !rest.is_empty() {
         // Plain characters are copied together.
-        let plain = rest.bytes().take_while(u8::is_ascii_graphic).count();
+        let plain = leading(rest.as_bytes(), |byte| byte.is_ascii_graphic());
         let (word, others) = rest.split_at(plain);
         let other = others.chars().next();
         rest = &others[other.map_or(0, char::len_utf8)..];
@@ -194,7 +195,11 @@ fn sanitize_line(text: &str) -> String {
             Some(_) | None => {}
         }
     }
-    let end = line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end);
+    let end = if line.is_ascii() {
+        (line.len() > EFFECT_CHARS_MAX).then_some(EFFECT_CHARS_MAX)
+    } else {
+        line.char_indices().nth(EFFECT_CHARS_MAX).map(|(end, _)| end)
+    };
     if end.is_some() || (text.len() < whole.len() && !line.is_empty()) {
         line.truncate(end.unwrap_or(line.len()));
         line.push('…');

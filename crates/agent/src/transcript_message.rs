@@ -274,7 +274,7 @@ impl TranscriptMessage {
     }
 
     /// Returns the most informative argument of a call, if a known one is present.
-    pub fn argument(&self) -> Option<ToolArgument> {
+    pub fn argument(&self) -> Option<ToolArgument<'_>> {
         ToolInput::parse(self.input.as_ref()?.get()).argument(self.tool.as_deref()?)
     }
 }

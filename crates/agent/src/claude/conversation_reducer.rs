@@ -101,7 +101,7 @@ impl ConversationReducer {
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
                 let text = event.summary.text().unwrap_or_default().into_owned();
-                self.note(text, self.message(event, EventKind::Note, MessageOrigin::Tool));
+                self.note(event, text, EventKind::Note, MessageOrigin::Tool);
             }
             _ => {}
         }
@@ -150,13 +150,12 @@ impl ConversationReducer {
         // The stream does not repeat prompts, so all other text is from the agent program.
         let is_summary = event.is_synthetic.is_set() && mem::take(&mut self.compacted);
         let kind = if is_summary { EventKind::Summary } else { EventKind::Note };
-        let text = content_text(&event.message.content.0);
-        self.note(text, self.message(event, kind, MessageOrigin::Agent));
+        self.note(event, content_text(&event.message.content.0), kind, MessageOrigin::Agent);
     }
 
-    fn note(&mut self, text: String, base: TranscriptMessage) {
+    fn note(&mut self, event: &StreamLine<'_>, text: String, kind: EventKind, origin: MessageOrigin) {
         if !text.trim().is_empty() {
-            self.push(TranscriptMessage { content: Some(text), ..base });
+            self.push(TranscriptMessage { content: Some(text), ..self.message(event, kind, origin) });
         }
     }
 

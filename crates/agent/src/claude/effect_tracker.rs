@@ -11,7 +11,7 @@ pub(super) fn on_call(
     effects: &EffectRules,
     call: &Block<'_>,
     input: &ToolInput<'_>,
-    argument: Option<&ToolArgument>,
+    argument: Option<&ToolArgument<'_>>,
     row: &StreamLine<'_>,
 ) {
     let tool = call.name.as_str();

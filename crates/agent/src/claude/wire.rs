@@ -7,11 +7,10 @@
 
 mod lenient;
 mod raw;
-mod reader;
 
+use crate::json_reader::Reader;
 use crate::tool_input::ToolInput;
 pub(super) use lenient::{Field, List, Map, Text};
-use reader::Reader;
 use serde::de::IgnoredAny;
 
 /// Parses a line as a record, or returns `None` if it is not JSON.
@@ -57,7 +56,7 @@ macro_rules! records {
 // Below the macro, because `rows` declares its records with it.
 mod rows;
 
-pub(super) use raw::{Content, Raw};
+pub(super) use raw::{Content, Raw, RawInput};
 pub(super) use rows::{Row, RowContext, UnwrittenEvent};
 
 records! {
@@ -113,7 +112,7 @@ records! {
         "name" => name: Text<'a>,
         "text" => text: Raw<'a>,
         "thinking" => thinking: Raw<'a>,
-        "input" => input: Raw<'a>,
+        "input" => input: RawInput<'a>,
         "content" => content: Raw<'a>,
         "is_error" => is_error: Raw<'a>,
     }
@@ -248,8 +247,8 @@ impl Delta<'_> {
     }
 }
 
-impl Block<'_> {
-    pub(super) fn tool_input(&self) -> ToolInput<'_> {
+impl<'a> Block<'a> {
+    pub(super) fn tool_input(&self) -> ToolInput<'a> {
         ToolInput::parse(self.input.json())
     }
 

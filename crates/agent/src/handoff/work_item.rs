@@ -17,7 +17,7 @@ pub(super) enum WorkItem<'a> {
 pub(super) struct RecordedCall<'a> {
     pub(super) tool: &'a str,
     pub(super) input: &'a str,
-    pub(super) argument: Option<ToolArgument>,
+    pub(super) argument: Option<ToolArgument<'a>>,
     pub(super) result: Option<&'a TranscriptMessage>,
 }
 

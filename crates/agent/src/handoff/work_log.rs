@@ -128,7 +128,7 @@ impl<'a> WorkLog<'a> {
                 ToolResultKind::Error => continue,
                 ToolResultKind::Unknown => false,
             };
-            if seen.insert(path.as_str()) {
+            if seen.insert(path.as_ref()) {
                 files.push(render::file(path, is_certain));
             }
         }

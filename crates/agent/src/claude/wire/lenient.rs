@@ -1,7 +1,7 @@
 //! Types that treat a value of an unexpected type as missing. A vendor may change a type, and a run must not
 //! lose its result because of an irrelevant field.
 
-use super::reader::Reader;
+use crate::json_reader::Reader;
 use std::borrow::Cow;
 
 /// A type that reads a value of an unexpected type as its default.

@@ -1,7 +1,7 @@
 //! Values that stay unparsed until they are needed, because most of them never are.
 
-use super::reader::{Reader, unquote};
 use super::{Block, Field, List, Text};
+use crate::json_reader::{Reader, unquote};
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
@@ -38,10 +38,6 @@ impl<'a> Raw<'a> {
     /// Returns the JSON text, or an empty text if it is missing.
     pub(in crate::claude) fn json(self) -> &'a str {
         self.0.unwrap_or_default()
-    }
-
-    pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
-        serde_json::from_str(self.0?).ok()
     }
 
     /// Returns the value if it is a string. Half surrogate pairs, which the agent writes when it truncates a
@@ -81,6 +77,27 @@ impl<'a> Raw<'a> {
     /// Parses content into blocks. A plain string is one text block.
     pub(in crate::claude) fn blocks(self) -> Vec<Block<'a>> {
         Content::read(&mut Reader::new(self.json())).map(|content| content.0).unwrap_or_default()
+    }
+}
+
+/// A value of any type that a message keeps as it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(in crate::claude) struct RawInput<'a>(Option<&'a RawValue>);
+
+impl<'a> Field<'a> for RawInput<'a> {
+    fn read(reader: &mut Reader<'a>) -> Option<Self> {
+        reader.raw_value().map(|value| RawInput(Some(value)))
+    }
+}
+
+impl<'a> RawInput<'a> {
+    /// Returns the JSON text, or an empty text if it is missing.
+    pub(in crate::claude) fn json(self) -> &'a str {
+        self.0.map_or("", RawValue::get)
+    }
+
+    pub(in crate::claude) fn to_owned(self) -> Option<Box<RawValue>> {
+        self.0.map(ToOwned::to_owned)
     }
 }
 

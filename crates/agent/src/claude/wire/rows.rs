@@ -1,8 +1,8 @@
 //! The rows of a session file, and the events of a stream that become such rows.
 
-use super::reader::Reader;
 use super::{Field, List, Message, Raw, ResultMeta, Text};
 use crate::claude::vendor_terms::is_interrupted;
+use crate::json_reader::Reader;
 use serde::{Deserialize, Serialize};
 
 records! {

@@ -1,28 +1,27 @@
 //! Reads JSON in one pass over its text, for records that borrow from it. Accepts exactly what serde_json accepts,
 //! except that half surrogate pairs become replacement characters.
 
-use memchr::memchr;
-use serde::de::{Deserialize, Deserializer as Input, IgnoredAny, Visitor};
+use memchr::{memchr, memchr2};
+use serde::de::{Deserialize, Deserializer as Input, Visitor};
 use serde_json::Deserializer;
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-const CHUNK_BYTES: usize = 16;
-
 #[derive(Clone, Copy, Debug)]
-pub(in crate::claude) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     text: &'a str,
     offset: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Creates a reader of this text. Strings in it may not contain control characters, which the caller checks.
-    pub(super) fn new(text: &'a str) -> Reader<'a> {
+    pub(crate) fn new(text: &'a str) -> Reader<'a> {
         Reader { text, offset: 0 }
     }
 
     /// Returns the first byte of the next token, or `None` at the end of the text.
-    pub(super) fn peek(&mut self) -> Option<u8> {
+    pub(crate) fn peek(&mut self) -> Option<u8> {
         let bytes = self.text.as_bytes();
         while let Some(b' ' | b'\t' | b'\n' | b'\r') = bytes.get(self.offset) {
             self.offset += 1;
@@ -31,25 +30,34 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a value of any type and depth, and returns its text.
-    pub(super) fn value(&mut self) -> Option<&'a str> {
+    pub(crate) fn value(&mut self) -> Option<&'a str> {
         if self.peek()? == b'"' {
             return self.quoted().map(|(text, _)| text);
         }
-        let rest = self.text.get(self.offset..)?;
-        let mut values = Deserializer::from_str(rest).into_iter::<IgnoredAny>();
-        values.next()?.ok()?;
+        if let Some(word) = word(self.text.get(self.offset..)?) {
+            self.offset += word.len();
+            return Some(word);
+        }
+        self.raw_value().map(RawValue::get)
+    }
+
+    /// Reads a value of any type and depth as serde_json represents it.
+    pub(crate) fn raw_value(&mut self) -> Option<&'a RawValue> {
+        self.peek()?;
+        let mut values = Deserializer::from_str(self.text.get(self.offset..)?).into_iter();
+        let value = values.next()?.ok()?;
         self.offset += values.byte_offset();
-        rest.get(..values.byte_offset())
+        Some(value)
     }
 
     /// Reads a string and returns its content.
-    pub(super) fn string(&mut self) -> Option<Cow<'a, str>> {
+    pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let (quoted, has_escapes) = self.quoted()?;
         content(quoted, has_escapes)
     }
 
     /// Reads an object. `each` receives each key and must read its value.
-    pub(super) fn object(
+    pub(crate) fn object(
         &mut self,
         mut each: impl FnMut(Cow<'a, str>, &mut Reader<'a>) -> Option<()>,
     ) -> Option<()> {
@@ -60,7 +68,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads an array. `each` must read each item.
-    pub(super) fn array(&mut self, each: impl FnMut(&mut Reader<'a>) -> Option<()>) -> Option<()> {
+    pub(crate) fn array(&mut self, each: impl FnMut(&mut Reader<'a>) -> Option<()>) -> Option<()> {
         self.items(b'[', b']', each)
     }
 
@@ -104,7 +112,7 @@ impl<'a> Reader<'a> {
         self.offset += 1;
         loop {
             let rest = bytes.get(self.offset..)?;
-            let length = plain_length(rest)?;
+            let length = memchr2(b'"', b'\\', rest)?;
             self.offset += length;
             match rest.get(length..)? {
                 [b'"', ..] => break,
@@ -123,18 +131,20 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the number of bytes before the next quote or escape.
-fn plain_length(bytes: &[u8]) -> Option<usize> {
-    let is_special = |byte: &u8| *byte == b'"' || *byte == b'\\';
-    // Without `any`, the check of a chunk is vectorized.
-    let is_plain =
-        |chunk: &&[u8; CHUNK_BYTES]| !chunk.iter().fold(false, |found, byte| found | is_special(byte));
-    let plain = bytes.as_chunks().0.iter().take_while(is_plain).count() * CHUNK_BYTES;
-    Some(plain + bytes[plain..].iter().position(is_special)?)
+/// Returns the literal or the number of digits at the start of a text. Most values that are no strings are one.
+fn word(text: &str) -> Option<&str> {
+    let end = text.bytes().position(|byte| !byte.is_ascii_alphanumeric()).unwrap_or(text.len());
+    let (word, rest) = text.split_at(end);
+    let is_word = match word.as_bytes() {
+        b"null" | b"true" | b"false" => true,
+        b"0" | [b'1'..=b'9', ..] => word.bytes().all(|byte| byte.is_ascii_digit()) && !rest.starts_with('.'),
+        _ => false,
+    };
+    is_word.then_some(word)
 }
 
 /// Returns the content of a string with quotes.
-pub(super) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
+pub(crate) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
     let has_escapes = memchr(b'\\', quoted.as_bytes()).is_some();
     content(quoted, has_escapes)
 }
@@ -163,5 +173,52 @@ impl<'de> Deserialize<'de> for Lossy {
         }
         // As bytes, because only then does serde_json accept half pairs.
         input.deserialize_bytes(LossyVisitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reader;
+    use serde::de::IgnoredAny;
+
+    #[test]
+    fn accepts_the_values_of_serde_json() {
+        for value in [
+            "0",
+            "7",
+            "120",
+            "01",
+            "0.5",
+            "1.5e3",
+            "1e3",
+            "1E+3",
+            "1.",
+            "-1",
+            "-",
+            "+1",
+            "1-",
+            "1x",
+            "12é",
+            "null",
+            "nul",
+            "nullx",
+            "true",
+            "True",
+            "false",
+            "\"a\"",
+            "\"a",
+            "[0,null]",
+            "[0,]",
+            "[nullx]",
+            "{\"a\":true}",
+            "{\"a\":0.}",
+            "",
+        ] {
+            for text in [value.to_owned(), format!(" {value} "), format!("[{value}]")] {
+                let mut reader = Reader::new(&text);
+                let is_read = reader.value().is_some() && reader.peek().is_none();
+                assert_eq!(is_read, serde_json::from_str::<IgnoredAny>(&text).is_ok(), "{text}");
+            }
+        }
     }
 }
