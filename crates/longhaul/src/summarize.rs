@@ -1,8 +1,8 @@
 //! Has a model summarize older work for a handoff prompt that a user inspects. It runs one process in a
 //! temporary directory, then stops the process and deletes the directory.
 
+use crate::dialect::dialect_of;
 use crate::live::{LaunchSpec, OneShotProcess, RunMarker, evidence_of};
-use crate::supervise::dialect_of;
 use crate::{Environment, SuperviseError};
 use longhaul_agent::{AgentContext, WrittenSummary};
 use longhaul_core::{CancelSource, Fault, HandoffSummary, RunSpec, Span, StopCause, classify};
