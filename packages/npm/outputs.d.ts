@@ -1662,7 +1662,7 @@ export interface DetachedRun {
  */
 export interface DryRun {
   /**
-   * Origins of the policy values that were set.
+   * Origins of the settings that flags or the configuration changed.
    */
   changed: {
     [k: string]: string;

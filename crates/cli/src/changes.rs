@@ -33,7 +33,7 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
         spec.guards.deny_tools = texts(&agent.deny_tools);
     }
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
-    policy_flags::change(&args.policy, &mut spec.policy, &mut |_| ());
+    policy_flags::change(&args.policy, &mut spec.policy);
     limit_flags::change(&args.limits, &args.more, &mut spec.policy.limits)?;
     policy_flags::change_checks(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
     let is_reviewed = spec.policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());

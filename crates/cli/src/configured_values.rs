@@ -1,23 +1,33 @@
-//! The origins of configured values, which become defaults of flags. It reads no configuration.
+//! The origins of typed and configured values. It reads no configuration.
 
 use crate::failure::Failure;
+use longhaul_core::Preset;
 use std::collections::BTreeMap;
 
-/// The configured values that were inserted before the typed arguments, by key, with their origins.
+/// Origin of a typed flag.
+const FLAG: &str = "flag";
+
+/// The keys that are typed or configured, with the origins of their values.
 #[derive(Clone, Debug, Default)]
-pub struct ConfiguredValues(pub BTreeMap<String, String>);
+pub struct ConfiguredValues(BTreeMap<String, String>);
 
 impl ConfiguredValues {
-    /// Corrects the origins of values that seem typed but are configured, and adds those that a plan does not
-    /// list. The origin of a preset is its own name.
-    pub fn record(&self, origins: &mut BTreeMap<String, String>) {
-        for (key, origin) in &self.0 {
-            let full_origin = match origins.get(key) {
-                Some(preset) if key == "preset" => format!("{preset}, by {origin}"),
-                Some(_) | None => origin.clone(),
-            };
-            origins.insert(key.clone(), full_origin);
-        }
+    pub fn new(
+        typed: impl IntoIterator<Item = String>,
+        configured: impl IntoIterator<Item = (String, String)>,
+    ) -> ConfiguredValues {
+        ConfiguredValues(typed.into_iter().map(|key| (key, FLAG.to_owned())).chain(configured).collect())
+    }
+
+    /// Returns the origins of a run's values. The origin of a preset is its own name.
+    pub fn origins(&self, preset: Preset) -> BTreeMap<String, String> {
+        let mut origins = self.0.clone();
+        let origin = match origins.get("preset").filter(|origin| *origin != FLAG) {
+            Some(origin) => format!("{preset}, by {origin}"),
+            None => preset.to_string(),
+        };
+        origins.insert("preset".to_owned(), origin);
+        origins
     }
 
     /// Extends an error about a flag that was configured rather than typed with the origin of its value.
@@ -30,7 +40,7 @@ impl ConfiguredValues {
                 !rest.starts_with(|c: char| c == '-' || c.is_ascii_alphanumeric())
             })
         };
-        let mentioned = self.0.iter().filter(|(key, _)| names_flag(key));
+        let mentioned = self.0.iter().filter(|(key, origin)| *origin != FLAG && names_flag(key));
         let set: Vec<String> = mentioned.map(|(key, origin)| format!("`{key}` is set by {origin}")).collect();
         let hints = failure.hint.iter().cloned().chain(set).collect::<Vec<_>>();
         Failure { hint: (!hints.is_empty()).then(|| hints.join("; ")), ..failure }
@@ -45,7 +55,7 @@ mod tests {
     fn error_names_origin_of_configured_flag() {
         let origins = [("wall_limit", "/w/longhaul.toml:3"), ("wall", "/w/longhaul.toml:4")];
         let owned = origins.map(|(key, origin)| (key.to_owned(), origin.to_owned()));
-        let configured = ConfiguredValues(BTreeMap::from(owned));
+        let configured = ConfiguredValues::new(["time_limit".to_owned()], owned);
         let hint = |hint: &str| configured.add_origin(Failure::usage("it is wrong", hint)).hint;
         assert_eq!(
             hint("raise --wall-limit").as_deref(),
@@ -59,11 +69,12 @@ mod tests {
         let owned = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
         };
-        let mut origins = owned(&[("budget", "flag"), ("max_turns", "flag"), ("preset", "archon")]);
-        ConfiguredValues(owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]))
-            .record(&mut origins);
+        let configured = owned(&[("budget", "f:1"), ("model", "f:2"), ("preset", "f:3")]);
+        let values = ConfiguredValues::new(["max_turns".to_owned()], configured);
         let expected =
             [("budget", "f:1"), ("max_turns", "flag"), ("model", "f:2"), ("preset", "archon, by f:3")];
-        assert_eq!(origins, owned(&expected));
+        assert_eq!(values.origins(Preset::Archon), owned(&expected));
+        let typed = ConfiguredValues::new(["preset".to_owned()], []);
+        assert_eq!(typed.origins(Preset::Archon), owned(&[("preset", "archon")]));
     }
 }

@@ -5,11 +5,10 @@ use crate::failure::Failure;
 use crate::figures::figures;
 use crate::next_commands::flags_to_raise_limits;
 use crate::output::phrases;
-use crate::policy_flags::{ResolvedPolicy, unless_zero};
+use crate::policy_flags::unless_zero;
 use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
 
-pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPolicy) {
-    let policy = &mut resolved.policy;
+pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, policy: &mut Policy) {
     set(args, &mut policy.limits);
     if let Some(time) = wrap_up.wrap_up_reserve {
         policy.wrap_up = Some(WrapUp { reserve: Some(time) });
@@ -17,16 +16,6 @@ pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, resolved: &mut ResolvedPoli
     if wrap_up.no_wrap_up {
         policy.wrap_up = None;
     }
-    resolved.record([
-        ("budget", args.budget.is_some()),
-        ("max_tokens", args.max_tokens.is_some()),
-        ("time_limit", args.time_limit.is_some()),
-        ("wall_limit", args.wall_limit.is_some()),
-        ("max_turns", args.max_turns.is_some()),
-        ("memory_limit", args.memory_limit.is_some()),
-        ("wrap_up_reserve", wrap_up.wrap_up_reserve.is_some()),
-        ("no_wrap_up", wrap_up.no_wrap_up),
-    ]);
 }
 
 /// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.

@@ -1,94 +1,64 @@
-//! Converts flags to a policy: a preset and the user's changes, each value with its origin.
+//! Converts flags to a policy: a preset and the user's changes.
 
-use crate::args::{KeepGoingArgs, PolicyArgs, PolicyValueArgs, ReviewModel, RunArgs};
+use crate::args::{KeepGoingArgs, PolicyArgs, PolicyValueArgs, ReviewModel};
 use crate::command_flags::check_command;
 use crate::failure::Failure;
 use longhaul_core::{Checks, KeepGoing, OutageBound, Policy, Preset, Review, SessionLoss, Span};
-use std::collections::BTreeMap;
 use std::path::Path;
 
 // A limit this long asks for more than a first solution.
 const IMPROVE_FROM: Span = Span::from_hours(24);
 
-/// A policy and the origin of each of its values.
+/// A preset, and its policy with the changes of the flags.
 #[derive(Clone, Debug)]
 pub struct ResolvedPolicy {
     pub preset: Preset,
     pub policy: Policy,
-    pub origins: BTreeMap<String, String>,
-}
-
-impl ResolvedPolicy {
-    /// Records the flags that are given, as the origins of their values.
-    pub fn record<const N: usize>(&mut self, flags: [(&str, bool); N]) {
-        let given = flags.into_iter().filter(|(_, is_given)| *is_given);
-        self.origins.extend(given.map(|(name, _)| (name.to_owned(), "flag".to_owned())));
-    }
 }
 
 pub fn resolve(args: &PolicyArgs, resume_or_new: bool) -> ResolvedPolicy {
     let preset = args.preset.unwrap_or(Preset::Default);
-    let origins = BTreeMap::from([("preset".to_owned(), preset.as_str().to_owned())]);
-    let mut resolved = ResolvedPolicy { preset, policy: preset.policy(), origins };
-    let (policy, origins) = (&mut resolved.policy, &mut resolved.origins);
-    change(&args.values, policy, &mut |name| drop(origins.insert(name.to_owned(), "flag".to_owned())));
+    let mut policy = preset.policy();
+    change(&args.values, &mut policy);
     if resume_or_new {
         policy.session_loss = SessionLoss::Fresh;
     }
-    resolved.record([("resume_or_new", resume_or_new)]);
-    resolved
+    ResolvedPolicy { preset, policy }
 }
 
-/// Applies the flags to a policy, and calls `flag` with the name of each.
-pub fn change(args: &PolicyValueArgs, policy: &mut Policy, flag: &mut impl FnMut(&str)) {
-    set("max_retries", args.max_retries, flag, |retries| policy.retries_max = retries);
-    set("max_attempts", args.max_attempts, flag, |attempts| policy.attempts_max = attempts.get());
-    set("retry_base", args.retry_base, flag, |base| policy.backoff.base = base);
-    set("retry_cap", args.retry_cap, flag, |cap| {
+/// Applies the flags to a policy.
+pub fn change(args: &PolicyValueArgs, policy: &mut Policy) {
+    set(&mut policy.retries_max, args.max_retries);
+    set(&mut policy.attempts_max, args.max_attempts.map(Into::into));
+    set(&mut policy.backoff.base, args.retry_base);
+    if let Some(cap) = args.retry_cap {
         policy.backoff.cap = cap;
         // An explicit cap applies to overload, too.
         policy.early_overload_cap = policy.early_overload_cap.at_most(cap);
-    });
-    set("retry_jitter", args.retry_jitter, flag, |jitter| policy.backoff.jitter = jitter);
-    set("outage_limit", args.outage_limit, flag, |limit| {
-        policy.outage_bound = OutageBound::Time(unless_zero(limit));
-    });
-    set("attempt_timeout", args.attempt_timeout, flag, |span| policy.attempt_timeout = unless_zero(span));
-    set("stall_timeout", args.stall_timeout, flag, |span| policy.stall_timeout = unless_zero(span));
-    set("progress_timeout", args.progress_timeout, flag, |span| policy.progress_timeout = unless_zero(span));
-    set("orphan_timeout", args.orphan_timeout, flag, |span| policy.orphan_timeout = unless_zero(span));
-    set("max_reset_wait", args.max_reset_wait, flag, |span| policy.max_reset_wait = unless_zero(span));
-    set("background_wait", args.background_wait, flag, |wait| {
-        policy.background_wait = unless_zero(wait).unwrap_or(Span(u64::MAX));
-    });
-    set("inner_retries", args.inner_retries, flag, |retries| policy.inner_retries = retries);
-    set("on_terminate", args.on_terminate, flag, |reaction| policy.on_terminate = reaction);
-    set("allow_denials", args.allow_denials.then_some(true), flag, |allow| policy.allow_denials = allow);
+    }
+    set(&mut policy.backoff.jitter, args.retry_jitter);
+    set(&mut policy.outage_bound, args.outage_limit.map(|limit| OutageBound::Time(unless_zero(limit))));
+    set(&mut policy.attempt_timeout, args.attempt_timeout.map(unless_zero));
+    set(&mut policy.stall_timeout, args.stall_timeout.map(unless_zero));
+    set(&mut policy.progress_timeout, args.progress_timeout.map(unless_zero));
+    set(&mut policy.orphan_timeout, args.orphan_timeout.map(unless_zero));
+    set(&mut policy.max_reset_wait, args.max_reset_wait.map(unless_zero));
+    let background_wait = args.background_wait.map(|wait| unless_zero(wait).unwrap_or(Span(u64::MAX)));
+    set(&mut policy.background_wait, background_wait);
+    set(&mut policy.inner_retries, args.inner_retries);
+    set(&mut policy.on_terminate, args.on_terminate);
+    policy.allow_denials |= args.allow_denials;
 }
 
-fn set<T>(name: &str, value: Option<T>, flag: &mut impl FnMut(&str), apply: impl FnOnce(T)) {
-    if let Some(value) = value {
-        apply(value);
-        flag(name);
+fn set<T>(setting: &mut T, flag: Option<T>) {
+    if let Some(value) = flag {
+        *setting = value;
     }
 }
 
 /// Returns `None` for zero, which is how `none` is parsed.
 pub fn unless_zero<T: Default + PartialEq>(amount: T) -> Option<T> {
     (amount != T::default()).then_some(amount)
-}
-
-pub fn apply_checks(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<(), Failure> {
-    let (commands, values) = (&args.agent.check, &args.policy.values);
-    change_checks(commands, values, args.cwd.as_deref().unwrap_or(Path::new(".")), &mut resolved.policy)?;
-    resolved.record([
-        ("check", !commands.is_empty()),
-        ("max_failed_checks", values.max_failed_checks.is_some()),
-        ("check_timeout", values.check_timeout.is_some()),
-        ("review", values.review.is_some()),
-        ("review_timeout", values.review_timeout.is_some()),
-    ]);
-    Ok(())
 }
 
 /// Applies the flags to the checks of a policy. Without commands, the existing ones stay. A command that
@@ -154,26 +124,19 @@ fn add_review(policy: &mut Policy, model: Option<String>) {
     review.model = model;
 }
 
-pub fn apply_keep_going(flags: &KeepGoingArgs, resolved: &mut ResolvedPolicy) {
+pub fn apply_keep_going(flags: &KeepGoingArgs, policy: &mut Policy) {
     if !flags.keep_going {
         return;
     }
     let default = KeepGoing::DEFAULT;
-    let limits = &resolved.policy.limits;
-    resolved.policy.keep_going = Some(KeepGoing {
+    let limits = &policy.limits;
+    policy.keep_going = Some(KeepGoing {
         keep_improving: flags.keep_improving || limits.time.max(limits.wall) >= Some(IMPROVE_FROM),
         status_every: flags.status_every.unwrap_or(default.status_every),
         idle_stops_max: flags.max_idle_stops.map_or(default.idle_stops_max, Into::into),
         done_when: flags.done_when.clone(),
         ..default
     });
-    resolved.record([
-        ("keep_going", true),
-        ("keep_improving", flags.keep_improving),
-        ("done_when", flags.done_when.is_some()),
-        ("status_every", flags.status_every.is_some()),
-        ("max_idle_stops", flags.max_idle_stops.is_some()),
-    ]);
 }
 
 #[cfg(test)]

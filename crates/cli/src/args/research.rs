@@ -135,6 +135,8 @@ pub struct InheritedArgs {
     pub effects_file: Option<PathBuf>,
     #[arg(long, hide = true)]
     pub prices_file: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    pub diagnostic: bool,
 }
 
 /// Reads `0.25` or `12`.

@@ -40,7 +40,7 @@ pub struct DryRun<'a> {
     preset: &'static str,
     /// Effective policy.
     policy: &'a Policy,
-    /// Origins of the policy values that were set.
+    /// Origins of the settings that flags or the configuration changed.
     changed: &'a BTreeMap<String, String>,
     /// Worst case of the policy.
     worst_case: WorstCase,

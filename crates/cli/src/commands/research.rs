@@ -301,6 +301,7 @@ fn run_args(
         block_paths: args.everywhere.block_paths.clone(),
         effects_file: args.everywhere.effects_file.clone(),
         prices_file: args.everywhere.prices_file.clone(),
+        diagnostic: args.everywhere.diagnostic,
         runs_dir: args.runs_dir.clone(),
         agent_args: args.agent_args.clone(),
         limits: LimitArgs { budget: limits.budget, time_limit: Some(limits.time), ..LimitArgs::default() },

@@ -13,7 +13,7 @@ use crate::command_flags::check_channels;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::output::lifecycle::Lifecycle;
-use crate::policy_flags::{ResolvedPolicy, apply_checks, apply_keep_going, resolve};
+use crate::policy_flags::{ResolvedPolicy, apply_keep_going, change_checks, resolve};
 use crate::{guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{ResumeOptions, RunRequest, RunStart};
@@ -24,10 +24,7 @@ use longhaul_core::{
 use longhaul_store::{Home, Inherited, Placement, RunDir};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
-
-/// Variable that enables diagnostic texts without a flag.
-const DIAGNOSTIC: &str = "LONGHAUL_DIAGNOSTIC";
+use std::{fs, io};
 
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !args.detached && args.key.is_none() {
@@ -73,10 +70,9 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Records the real origin of configured values, which are parsed as if they were typed.
-    pub fn configured(mut self, configured: &ConfiguredValues) -> PreparedRun {
-        configured.record(&mut self.origins);
-        self
+    /// Records the origins of the values.
+    pub fn configured(self, configured: &ConfiguredValues) -> PreparedRun {
+        PreparedRun { origins: configured.origins(self.preset), ..self }
     }
 
     /// Prints what the run would do. Starts nothing.
@@ -110,46 +106,22 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 }
 
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
-    let mut resolved = resolve(&args.policy, args.resume_or_new.is_some());
-    resolved
-        .record([("prices_file", args.prices_file.is_some()), ("effects_file", args.effects_file.is_some())]);
-    let timeout = resolved.preset.summary_timeout();
-    resolved.policy.handoff_summary =
-        args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
-    limit_flags::apply(&args.limits, &args.wrap_up, &mut resolved);
-    apply_checks(args, &mut resolved)?;
-    apply_keep_going(&args.keep_going, &mut resolved);
-    resolved.policy.validate()?;
-    limit_flags::require_for_keep_going(&args.limits, &resolved.policy)?;
-    let diagnostic = diagnostic(args, &mut resolved)?;
-    let ResolvedPolicy { preset, policy, origins } = resolved;
+    let ResolvedPolicy { preset, mut policy } = resolve(&args.policy, args.resume_or_new.is_some());
+    let timeout = preset.summary_timeout();
+    policy.handoff_summary = args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
+    limit_flags::apply(&args.limits, &args.wrap_up, &mut policy);
+    let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
+    change_checks(&args.agent.check, &args.policy.values, dir, &mut policy)?;
+    apply_keep_going(&args.keep_going, &mut policy);
+    policy.validate()?;
+    limit_flags::require_for_keep_going(&args.limits, &policy)?;
     let mut spec = spec(args, preset, policy)?;
-    spec.diagnostic = diagnostic;
     check_channels(&args.notify, Some(&spec.cwd))?;
     let placement = placement(args)?;
     spec.session = session(args, &spec.policy)?;
     let UserTables { prices, effects } = table_files::tables(args)?;
     (spec.prices, spec.effects) = (prices, effects);
-    Ok(PreparedRun { spec, placement, inherited: None, preset, origins })
-}
-
-/// Returns whether noteworthy events produce diagnostic texts, by the flag or by the variable.
-fn diagnostic(args: &RunArgs, resolved: &mut ResolvedPolicy) -> Result<bool, Failure> {
-    let variable = env::var_os(DIAGNOSTIC).unwrap_or_default();
-    let is_enabled = match variable.to_str() {
-        Some("" | "0") => false,
-        Some("1") => true,
-        Some(_) | None => {
-            let value = variable.to_string_lossy();
-            return Err(Failure::usage(
-                format!("cannot read {DIAGNOSTIC}: `{value}` is neither 1 nor 0"),
-                "set it to 1, or unset it",
-            ));
-        }
-    };
-    let origin = if args.diagnostic { Some("flag") } else { is_enabled.then_some(DIAGNOSTIC) };
-    resolved.origins.extend(origin.map(|origin| ("diagnostic".to_owned(), origin.to_owned())));
-    Ok(origin.is_some())
+    Ok(PreparedRun { spec, placement, inherited: None, preset, origins: BTreeMap::new() })
 }
 
 /// Rejects arguments of the agent that Longhaul sets itself to control the session.
@@ -203,6 +175,7 @@ fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, F
             spec.harness = Some(Harness::Researchgym);
         }
         spec.handoff_tokens = args.handoff_tokens;
+        spec.diagnostic = args.diagnostic;
         spec.keep_partial_messages = args.keep_partial_messages;
     }))
 }

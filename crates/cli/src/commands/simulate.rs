@@ -4,7 +4,7 @@ use crate::args::{GlobalArgs, SimulateArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
-use crate::policy_flags::{ResolvedPolicy, resolve};
+use crate::policy_flags::resolve;
 use crate::{open_home, output};
 use longhaul_core::{Policy, RunHistory, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
@@ -25,7 +25,7 @@ pub struct SimulateOutput<'a> {
     preset: &'static str,
     /// Effective policy.
     policy: &'a Policy,
-    /// Origins of the policy values that were set.
+    /// Origins of the settings that flags or the configuration changed.
     changed: &'a BTreeMap<String, String>,
     /// Fault profile of the simulation.
     profile: &'a Profile,
@@ -36,19 +36,19 @@ pub struct SimulateOutput<'a> {
 }
 
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
-    let mut resolved = resolve(&args.policy, false);
-    global.configured.values.record(&mut resolved.origins);
+    let resolved = resolve(&args.policy, false);
+    let origins = global.configured.values.origins(resolved.preset);
     let profile = profile(&args.faults)?;
     let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
     let simulated = SimulateOutput {
         preset: resolved.preset.as_str(),
         policy: &resolved.policy,
-        changed: &resolved.origins,
+        changed: &origins,
         profile: &profile,
         seed: args.seed,
         forecast: &forecast,
     };
-    output::print_output(global, &simulated, || text(args, &resolved, &profile, &forecast));
+    output::print_output(global, &simulated, || text(args, &simulated));
     match forecast.first_violation {
         None => Ok(0),
         // The simulator also checks the policy. A broken invariant is a bug in Longhaul.
@@ -94,11 +94,11 @@ fn history() -> Result<Profile, Failure> {
     })
 }
 
-fn text(args: &SimulateArgs, resolved: &ResolvedPolicy, profile: &Profile, forecast: &Forecast) -> String {
+fn text(args: &SimulateArgs, simulated: &SimulateOutput<'_>) -> String {
+    let SimulateOutput { preset, changed, profile, forecast, .. } = simulated;
     let mut out = format!(
-        "Policy:   {}{}\nFaults:   {} ({})\nRuns:     {} from seed {}\n\nOutcome\n",
-        resolved.preset,
-        changed(resolved),
+        "Policy:   {preset}{}\nFaults:   {} ({})\nRuns:     {} from seed {}\n\nOutcome\n",
+        describe_changed(changed),
         args.faults,
         profile.about,
         grouped(forecast.runs),
@@ -132,8 +132,8 @@ fn cells<T>(quantiles: &Quantiles<T>, show: impl Fn(&T) -> String) -> String {
         .concat()
 }
 
-fn changed(resolved: &ResolvedPolicy) -> String {
-    let origins = || resolved.origins.iter().filter(|(name, _)| *name != "preset");
+fn describe_changed(changed: &BTreeMap<String, String>) -> String {
+    let origins = || changed.iter().filter(|(name, _)| *name != "preset");
     let (flags, configured): (Vec<_>, Vec<_>) = origins().partition(|(_, origin)| *origin == "flag");
     let flags: Vec<&str> = flags.into_iter().map(|(name, _)| name.as_str()).collect();
     let by_flag = (!flags.is_empty()).then(|| format!("{} by flag", flags.join(", ")));

@@ -101,13 +101,16 @@ pub fn configure(root: &mut Command, typed: &[OsString]) -> Result<Configured, F
 /// Makes these values the defaults of their flags, unless the typed flags override them.
 fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatches) -> ConfiguredValues {
     values.retain(|_, value| !value.values.is_empty());
+    let mut typed = BTreeSet::new();
     if let Some(command) = root.find_subcommand(name) {
-        let typed = typed_keys(root, command, matches);
+        typed = typed_keys(root, command, matches);
         drop_overridden(command, &mut values, &typed, &excluded(root, name));
     }
+    let keys = Keys::for_command(root);
+    typed.retain(|key| keys.find(None, key).is_some_and(|key| !key.arg.is_global_set()));
     let set = |command: Command| with_defaults(command, &values);
     *root = set(mem::take(root)).mut_subcommand(name, set);
-    ConfiguredValues(values.into_iter().map(|(key, value)| (key, value.origin())).collect())
+    ConfiguredValues::new(typed, values.into_iter().map(|(key, value)| (key, value.origin())))
 }
 
 fn with_defaults(mut command: Command, values: &Values) -> Command {

@@ -42,6 +42,7 @@ fn run_records_the_origin_of_each_setting() {
     let plan = stage.only_run().plan().expect("there is a plan");
     let canonical = |path: &PathBuf| fs::canonicalize(path).expect("the file exists").display().to_string();
     let expected = [
+        ("agent_path", "flag".to_owned()),
         ("budget", format!("{}:5 (profile short)", canonical(&project_file))),
         ("max_retries", format!("{}:2", canonical(&project_file))),
         ("model", format!("{}:1", canonical(&project_file))),
@@ -78,7 +79,7 @@ fn dry_run_shows_the_configuration() {
     let plan = json(&dry_run(&stage, &["--no-config"]).output());
     assert_eq!(
         (&plan["checks"], plan["changed"].as_object().map(serde_json::Map::len)),
-        (&serde_json::json!([]), Some(1))
+        (&serde_json::json!([]), Some(2))
     );
 }
 

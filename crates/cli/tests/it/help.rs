@@ -129,6 +129,10 @@ fn dry_run_shows_everything_and_starts_nothing() {
           session_loss: fall_back
           summarize: false
           summary_timeout: 1m
+        Set by:
+          agent_args: flag
+          agent_path: flag
+          model: flag
         Worst case without progress: at most 13850 requests; longest wait 5m, or until the reset of a usage window, at most 8d; elapsed time unlimited
     "#]].assert_eq(&redacted(&stage, &output.stdout, &[]));
     assert!(!witness.exists() && !stage.home().exists());
