@@ -10,7 +10,6 @@ mod conversation_reducer;
 mod decoder;
 mod effect_tracker;
 pub mod environment;
-mod event_kind;
 mod exchange;
 mod finish_tool;
 mod guard_hooks;

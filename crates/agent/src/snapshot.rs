@@ -111,6 +111,20 @@ impl EventCounts {
         }
     }
 
+    /// Counts an event as `kind`, or as `kind/subtype` if it has a subtype.
+    pub(crate) fn count_event(&mut self, kind: &str, subtype: &str) {
+        let is_same = |name: &str| match name.strip_prefix(kind) {
+            Some("") => subtype.is_empty(),
+            Some(rest) => rest.strip_prefix('/') == Some(subtype),
+            None => false,
+        };
+        match self.0.iter_mut().find(|(name, _)| is_same(name)) {
+            Some((_, count)) => *count += 1,
+            None if subtype.is_empty() => self.count_unknown(kind),
+            None => self.count_unknown(&format!("{kind}/{subtype}")),
+        }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

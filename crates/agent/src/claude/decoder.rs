@@ -8,7 +8,6 @@ use super::background::Background;
 use super::compaction::Deltas;
 use super::conversation_reducer::ConversationReducer;
 use super::effect_tracker;
-use super::event_kind::Kind;
 use super::exchange::ExchangeState;
 use super::guard_hooks::GuardHooks;
 use super::startup_error;
@@ -157,68 +156,76 @@ impl ClaudeDecoder {
 
     fn event(&mut self, event: &StreamLine<'_>, line: &[u8], out: &mut Vec<Notice>) {
         self.messages.iter_mut().for_each(|messages| messages.on_event(event));
-        let Some(kind) = Kind::from_name(event.kind.as_str(), event.subtype.as_str()) else {
-            self.snapshot.unknown_events += 1;
-            let subtype = event.subtype.non_empty().map_or_else(String::new, |subtype| format!("/{subtype}"));
-            self.snapshot.events.count_unknown(&format!("{}{subtype}", event.kind.as_str()));
-            push_activity(out);
-            return;
-        };
-        self.snapshot.events.count(kind.as_str());
+        // Only the subtype of `system` and of unknown events distinguishes them.
+        let subtype = if event.kind.is("result") { "" } else { event.subtype.as_str() };
+        self.snapshot.events.count_event(event.kind.as_str(), subtype);
         let notices_before = out.len();
-        match kind {
-            Kind::StreamEvent => self.stream_event(event, out),
-            Kind::Init => self.note(line, |this, note| this.init(note, out)),
-            Kind::Assistant => self.assistant(event, out),
-            Kind::User => {
+        match (event.kind.as_str(), subtype) {
+            ("stream_event", _) => self.stream_event(event, out),
+            ("assistant", _) => self.assistant(event, out),
+            ("user", _) => {
                 self.user(event, out);
                 if self.background.awaits_output() {
                     self.background.on_results(&event.message.content.0);
                     self.snapshot.background = self.background.tasks();
                 }
             }
-            Kind::Result => {
+            ("result", _) => {
                 if let Some(result) = parse::<ResultLine<'_>>(line) {
                     self.messages.iter_mut().for_each(|messages| messages.on_result(&result));
                     self.result(&result, out);
                 }
             }
-            Kind::ApiRetry => self.note(line, |this, note| this.retry(note, out)),
-            Kind::RateLimit => self.note(line, |this, note| this.rate_limit(note, out)),
-            Kind::SessionState => self.note(line, |this, note| this.session_state(note, out)),
-            Kind::BackgroundTasks => self.note(line, |this, note| this.background_changed(note, out)),
-            Kind::Status => self.note(line, |this, note| this.status(note)),
-            Kind::Informational => self.note(line, |this, note| this.informational(note)),
-            Kind::Notification => self.note(line, |this, note| this.notification(note)),
-            Kind::PermissionDenied => self.note(line, |this, note| this.permission_denied(note)),
-            Kind::ModelFallback => {
-                self.note(line, |this, note| this.snapshot.model = note.fallback_model.owned())
-            }
-            Kind::ControlRequest => self.note(line, |this, note| {
+            ("rate_limit_event", _) => self.note(line, |this, note| this.rate_limit(note, out)),
+            ("control_request", _) => self.note(line, |this, note| {
                 let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
                 answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
                 this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
             }),
-            Kind::ControlCancel => {
+            ("control_cancel_request", _) => {
                 self.note(line, |this, note| this.guard_hooks.on_withdrawn(note.request_id.as_str()))
             }
-            Kind::ControlResponse => {
+            ("control_response", _) => {
                 self.note(line, |this, note| this.guard_hooks.on_response(&note.response))
             }
-            Kind::HookResponse => self.note(line, |this, note| this.guard_hooks.on_project_hook(note)),
-            Kind::TaskStarted => self.note(line, |this, note| this.task_started(note)),
-            Kind::TaskNotification => self.note(line, |this, note| this.task_notification(note)),
-            Kind::CompactBoundary => out.push(Notice::MessageEnded),
-            Kind::TaskProgress
-            | Kind::ToolProgress
-            | Kind::ThinkingTokens
-            | Kind::TaskUpdated
-            | Kind::TaskSummary
-            | Kind::HookStarted
-            | Kind::HookProgress
-            | Kind::CommandLifecycle
-            | Kind::ModelRefusal
-            | Kind::KeepAlive => {}
+            ("tool_progress" | "command_lifecycle" | "keep_alive", _) => {}
+            ("system", "init") => self.note(line, |this, note| this.init(note, out)),
+            ("system", "status") => self.note(line, |this, note| this.status(note)),
+            ("system", "api_retry") => self.note(line, |this, note| this.retry(note, out)),
+            ("system", "session_state_changed") => {
+                self.note(line, |this, note| this.session_state(note, out))
+            }
+            ("system", "background_tasks_changed") => {
+                self.note(line, |this, note| this.background_changed(note, out))
+            }
+            ("system", "task_started") => self.note(line, |this, note| this.task_started(note)),
+            ("system", "task_notification") => self.note(line, |this, note| this.task_notification(note)),
+            ("system", "hook_response") => {
+                self.note(line, |this, note| this.guard_hooks.on_project_hook(note))
+            }
+            ("system", "informational") => self.note(line, |this, note| this.informational(note)),
+            ("system", "notification") => self.note(line, |this, note| this.notification(note)),
+            ("system", "permission_denied") => self.note(line, |this, note| this.permission_denied(note)),
+            ("system", "model_fallback") => {
+                self.note(line, |this, note| this.snapshot.model = note.fallback_model.owned())
+            }
+            ("system", "compact_boundary") => out.push(Notice::MessageEnded),
+            (
+                "system",
+                "task_progress"
+                | "task_updated"
+                | "task_summary"
+                | "thinking_tokens"
+                | "hook_started"
+                | "hook_progress"
+                | "model_refusal_no_fallback",
+            ) => {}
+            // New versions add events.
+            _ => {
+                self.snapshot.unknown_events += 1;
+                push_activity(out);
+                return;
+            }
         }
         // Usage must be reported before the end of the exchange that it belongs to.
         if let Some(usage) = self.usage_meter.take_update() {
