@@ -6,7 +6,7 @@ use longhaul_agent::did_you_mean;
 
 /// Longhaul's variables that are not keys: the home, the profile, the pager, those that a run sets for its
 /// agent, and the program that the packages for other languages start.
-const OTHER_VARIABLES: [&str; 10] = [
+const OTHER_VARIABLES: [&str; 9] = [
     "LONGHAUL_HOME",
     "LONGHAUL_PROFILE",
     "LONGHAUL_PAGER",
@@ -15,7 +15,6 @@ const OTHER_VARIABLES: [&str; 10] = [
     "LONGHAUL_RUN_MARKER",
     "LONGHAUL_CHECK",
     "LONGHAUL_JUDGE",
-    "LONGHAUL_DIAGNOSTIC",
     "LONGHAUL_BIN",
 ];
 
