@@ -2,6 +2,7 @@
 
 use agent_client_protocol_schema::{ContentBlock, ContentChunk, ToolCallContent, Usage as StatedUsage};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// Returns the text of a chunk. Other content has none.
 pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
@@ -14,6 +15,17 @@ pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
 /// Returns the usage of the message that ends with this chunk, if the agent states it.
 pub(super) fn stated_usage(chunk: &ContentChunk) -> Option<StatedUsage> {
     StatedUsage::deserialize(chunk.meta.as_ref()?.get("usage")?).ok()
+}
+
+/// Returns the usage of a turn in the result of gemini-cli 0.61, which also names the model. A turn without tokens states
+/// none.
+pub(super) fn quota_usage(result: &Value) -> Option<(StatedUsage, Option<&str>)> {
+    let quota = result.pointer("/_meta/quota")?;
+    let count = |name: &str| quota.get("token_count")?.get(name)?.as_u64();
+    let (input, output) = (count("input_tokens")?, count("output_tokens")?);
+    let total = input.saturating_add(output);
+    let model = quota.pointer("/model_usage/0/model").and_then(Value::as_str);
+    (total > 0).then(|| (StatedUsage::new(total, input, output), model))
 }
 
 /// Returns the id of a chunk's message, if the agent states ids.

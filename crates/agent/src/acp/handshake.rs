@@ -61,6 +61,8 @@ pub(super) struct Handshake {
     pub(super) agent_version: Option<String>,
     pub(super) model: Option<String>,
     model_option: Option<SessionConfigId>,
+    /// Ids of the modes of the session.
+    modes: Vec<String>,
 }
 
 /// The settings of an attempt.
@@ -166,6 +168,8 @@ impl Handshake {
         let named = result.get("sessionId").and_then(Value::as_str).map(SessionId::from);
         let history = self.start.as_ref().and_then(|start| start.history.clone());
         self.session = named.or(history).filter(SessionId::is_name);
+        let modes = result.pointer("/modes/availableModes").and_then(Value::as_array).into_iter().flatten();
+        self.modes = modes.filter_map(|mode| Some(mode.get("id")?.as_str()?.to_owned())).collect();
         self.read_options(result);
     }
 
@@ -200,6 +204,19 @@ impl Handshake {
         let request = SetSessionConfigOptionRequest::new(session.to_string(), option.clone(), model);
         let line = rpc::request(MODEL, AGENT_METHOD_NAMES.session_set_config_option, &request);
         self.set_due(MODEL, line)
+    }
+
+    /// Returns what the agent accepts at this stage, for people. `None` if that is unknown.
+    pub(super) fn choices(&self, stage: Stage) -> Option<String> {
+        match stage {
+            Stage::Mode if !self.modes.is_empty() => {
+                Some(format!("the agent's modes are {}", self.modes.join(", ")))
+            }
+            Stage::Model if self.model_option.is_none() => {
+                Some("the agent offers no choice of models; name the model in its command".to_owned())
+            }
+            Stage::Initialize | Stage::Session | Stage::Mode | Stage::Model | Stage::Prompt => None,
+        }
     }
 
     fn request_prompt(&mut self) -> bool {

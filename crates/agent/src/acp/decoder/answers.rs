@@ -1,5 +1,6 @@
 //! Reads the answers to our requests: those of the handshake, and those that end an exchange.
 
+use super::super::content::quota_usage;
 use super::super::failure_table::RequestFailure;
 use super::super::handshake::Stage;
 use super::AcpDecoder;
@@ -26,7 +27,9 @@ impl AcpDecoder {
                 let can_continue = self.handshake.on_answer(stage, &result);
                 self.show_handshake(stage, &result, out);
                 if !can_continue {
-                    self.reject_start(stage, None, out);
+                    // Of an open session, only the model cannot be set.
+                    let is_open = self.handshake.session.is_some();
+                    self.reject_start(if is_open { Stage::Model } else { stage }, None, out);
                 }
             }
             (_, Err(error)) => {
@@ -70,6 +73,9 @@ impl AcpDecoder {
             (Stage::Mode, _) => Some(StartupError::UnknownPermissionMode),
             (Stage::Model | Stage::Prompt, _) => None,
         };
+        if let Some(choices) = self.handshake.choices(stage) {
+            self.snapshot.push_error(&choices);
+        }
         let failure = match stage {
             Stage::Mode | Stage::Model => RequestFailure::UNKNOWN_MODEL,
             Stage::Initialize | Stage::Session | Stage::Prompt => failure.unwrap_or_default(),
@@ -85,7 +91,12 @@ impl AcpDecoder {
         let facts = json!({ "result": result, "text": self.snapshot.last_text });
         let failure = self.marked.take().or_else(|| self.find_failure(&facts));
         let ended = failure.map_or_else(|| self.result_of(response.stop_reason), RequestFailure::result);
-        self.end_exchange(ended, response.usage.as_ref(), out);
+        let mut stated = response.usage;
+        if let Some((usage, model)) = quota_usage(result) {
+            stated = stated.or(Some(usage));
+            self.snapshot.model = self.snapshot.model.take().or(model.map(str::to_owned));
+        }
+        self.end_exchange(ended, stated.as_ref(), out);
     }
 
     fn result_of(&self, reason: AcpStopReason) -> AgentResult {

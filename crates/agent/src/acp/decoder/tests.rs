@@ -283,6 +283,50 @@ fn usage_is_counted_as_stated() {
     assert_eq!(evidence(&unstated).usage.truncated_tokens.output, 2);
 }
 
+/// The result of a turn of gemini-cli 0.61.
+#[test]
+fn usage_and_model_of_gemini_are_read() {
+    let count = json!({"input_tokens": 10, "output_tokens": 3});
+    let usage = json!([{"model": "gemini-3.1-pro-preview", "token_count": count}]);
+    let quota = json!({"quota": {"token_count": count, "model_usage": usage}});
+    let opened = r#"{"jsonrpc":"2.0","id":"longhaul-session","result":{"sessionId":"s1","modes":{"availableModes":[],"currentModeId":"default"}}}"#;
+    let mut decoder = decoder(Guards::default());
+    let result = answer(json!({"stopReason": "end_turn", "_meta": quota}));
+    feed(&mut decoder, &[INITIALIZED, opened, &text("Hello there."), &result]);
+    let usage = decoder.evidence(Exit::Signal(15), "").usage;
+    assert_eq!((usage.tokens.input, usage.tokens.output, usage.messages), (10, 3, 1));
+    assert_eq!(usage.truncated_tokens.total(), 0);
+    assert_eq!(
+        decoder.usage_by_model().first().map(|(model, _)| model.as_str()),
+        Some("gemini-3.1-pro-preview")
+    );
+}
+
+#[test]
+fn setting_that_the_agent_does_not_offer_is_named() {
+    let opened = r#"{"jsonrpc":"2.0","id":"longhaul-session","result":{"sessionId":"s1","modes":{"availableModes":[{"id":"default","name":"D"},{"id":"yolo","name":"Y"}],"currentModeId":"default"}}}"#;
+    let unknown =
+        r#"{"jsonrpc":"2.0","id":"longhaul-mode","error":{"code":-32602,"message":"Invalid params"}}"#;
+    let check = |mode: Option<&str>, model: Option<&str>, answers: &[&str], fault: Fault, expected: &str| {
+        let spec = spec().with(|spec| {
+            spec.permission_mode = mode.map(str::to_owned);
+            spec.model = model.map(str::to_owned);
+        });
+        let mut decoder = decoder(Guards::default());
+        // The session to resume is not lost.
+        begin(&mut decoder, &spec, SessionPlan::Resume(SessionId::from("s1")), &[]);
+        feed(&mut decoder, &[INITIALIZED, opened]);
+        feed(&mut decoder, answers);
+        assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(fault), "{expected}");
+        assert_eq!(decoder.snapshot().errors.last().map(String::as_str), Some(expected));
+    };
+    check(Some("plan"), None, &[unknown], Fault::AgentUnusable, "the agent's modes are default, yolo");
+    let no_choice = "the agent offers no choice of models; name the model in its command";
+    check(None, Some("opus"), &[], Fault::ModelUnknown, no_choice);
+    let set = r#"{"jsonrpc":"2.0","id":"longhaul-mode","result":{}}"#;
+    check(Some("yolo"), Some("opus"), &[set], Fault::ModelUnknown, no_choice);
+}
+
 #[test]
 fn stated_cost_lacks_only_messages_after_it() {
     let stated = |input: u64, output: u64| json!({"totalTokens": input + output, "inputTokens": 0, "cachedReadTokens": input, "outputTokens": output});
