@@ -83,6 +83,24 @@ fn run_is_done_in_the_session_that_the_agent_chose() {
 }
 
 #[test]
+fn stream_gives_a_handoff_prompt() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run(&stage, &server, &BYPASS).output().envelope(0);
+    let stream = stage.only_run().attempt(1).stream_path();
+    let output = stage.longhaul(["handoff", "--from-transcript"]).args([stream]).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    for text in ["I write the file.", "echo hello > hello.txt"] {
+        assert!(output.stdout.contains(text), "{text} is missing: {output:?}");
+    }
+    let other = stage.file("other.jsonl", "{}\n");
+    stage
+        .longhaul(["handoff", "--task", "t", "--from-transcript"])
+        .args([other])
+        .output()
+        .assert_error(&["other.jsonl"]);
+}
+
+#[test]
 fn finished_run_is_resumed_in_its_session() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let first = run(&stage, &server, &BYPASS).output().envelope(0);
