@@ -41,6 +41,8 @@ pub(super) struct AcpDecoder {
     claim: DoneClaim,
     /// A failure that an update of this exchange reported.
     marked: Option<RequestFailure>,
+    /// The last text that the agent sent in this exchange: a part of the last message, or all of it.
+    last_chunk: String,
     /// The last result.
     result: Option<AgentResult>,
     /// Whether the agent has opened the session. Earlier updates repeat its history.

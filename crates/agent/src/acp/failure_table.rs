@@ -168,10 +168,10 @@ mod tests {
         let served = json!([{"model": "m", "token_count": {"input_tokens": 10, "output_tokens": 0}}]);
         check("gemini-cli", gemini(served, 10), None);
         let text = json!({"text": "Error: 529", "result": {"stopReason": "end_turn"}});
-        check("copilot", text.clone(), Some(Fault::Unknown));
+        check("Copilot", text.clone(), Some(Fault::Unknown));
         // Another agent's model may write this.
         check("opencode", text, None);
-        check("copilot", json!({"text": "Error: x", "result": {"usage": {"totalTokens": 1}}}), None);
+        check("Copilot", json!({"text": "Error: x", "result": {"usage": {"totalTokens": 1}}}), None);
         check(
             "opencode",
             json!({"error": {"code": -32603, "message": "Internal error: injected 429"}}),

@@ -15,6 +15,8 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// The usage of one process.
 #[derive(Debug, Default)]
 pub(super) struct AcpUsageMeter {
+    /// Tokens that results stated so far, if they are totals of the process.
+    process: Tokens,
     prices: Prices,
     /// Usage of the ended turns.
     committed: Usage,
@@ -161,12 +163,23 @@ impl AcpUsageMeter {
         }
     }
 
-    /// Ends the turn. Tokens that its result states are those of all its messages.
-    pub(super) fn on_result(&mut self, stated: Option<&StatedUsage>, model: Option<&str>) {
-        self.on_message_end();
-        if let Some(total) = stated.map(tokens) {
-            self.turn.set_total(total);
+    /// Ends the turn. The scope of the tokens that its result states differs from agent to agent.
+    pub(super) fn on_result(&mut self, stated: Option<&StatedUsage>, agent: &str, model: Option<&str>) {
+        if let Some(stated) = stated {
+            match agent {
+                // opencode 1.18: the last request.
+                "OpenCode" => self.on_request(stated),
+                // copilot 1.0: all turns of the process.
+                "Copilot" => {
+                    let total = tokens(stated);
+                    self.turn.set_total(total.saturating_sub(self.process));
+                    self.process = total;
+                }
+                // All messages of the turn.
+                _ => self.turn.set_total(tokens(stated)),
+            }
         }
+        self.on_message_end();
         self.committed = self.usage(model);
         self.turn = TurnUsage::default();
         self.cost_before = self.cost.or(self.cost_before);

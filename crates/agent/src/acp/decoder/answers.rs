@@ -88,7 +88,7 @@ impl AcpDecoder {
         let Ok(response) = PromptResponse::deserialize(result) else {
             return self.end_exchange(RequestFailure::default().result(), None, out);
         };
-        let facts = json!({ "result": result, "text": self.snapshot.last_text });
+        let facts = json!({ "result": result, "text": self.last_chunk });
         let failure = self.marked.take().or_else(|| self.find_failure(&facts));
         let ended = failure.map_or_else(|| self.result_of(response.stop_reason), RequestFailure::result);
         let mut stated = response.usage;
@@ -118,7 +118,8 @@ impl AcpDecoder {
     }
 
     fn end_exchange(&mut self, result: AgentResult, stated: Option<&StatedUsage>, out: &mut Vec<Notice>) {
-        self.usage_meter.on_result(stated, self.snapshot.model.as_deref());
+        let agent = &self.handshake.agent_name;
+        self.usage_meter.on_result(stated, agent, self.snapshot.model.as_deref());
         let text = mem::take(&mut self.snapshot.last_text);
         self.snapshot.set_result(Some(text.as_str()).filter(|_| !result.is_error && !result.empty));
         self.snapshot.results += 1;
@@ -131,6 +132,7 @@ impl AcpDecoder {
         self.permissions.on_exchange_end();
         self.exchange_open = false;
         self.marked = None;
+        self.last_chunk.clear();
         self.progressed |= result.is_progress();
         self.result = Some(result);
         if result.is_progress() && self.claim.on_exchange_end(&text) {

@@ -283,6 +283,65 @@ fn usage_is_counted_as_stated() {
     assert_eq!(evidence(&unstated).usage.truncated_tokens.output, 2);
 }
 
+/// Returns the evidence of an agent with this name.
+fn evidence_of(agent: &str, lines: &[String]) -> Evidence {
+    let mut decoder = decoder(Guards::default());
+    let initialized = INITIALIZED.replace(r#""name":"a""#, &format!(r#""name":"{agent}""#));
+    feed(&mut decoder, &[&initialized, OPENED]);
+    feed(&mut decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+    decoder.evidence(Exit::Signal(15), "")
+}
+
+/// The texts of copilot 1.0.102 after injected failures.
+#[test]
+fn failures_of_copilot_follow_its_notices() {
+    let warning = text("Warning: No token count multiplier is known for Anthropic model \"m1\".");
+    let retry = text("Info: Request failed due to a transient API error. Retrying...");
+    let check = |error: &str, usage: Value, expected: Option<Fault>| {
+        let end = answer(json!({"stopReason": "end_turn", "usage": usage}));
+        let evidence = evidence_of("Copilot", &[warning.clone(), retry.clone(), text(error), end]);
+        assert_eq!(classify(&evidence), expected, "{error}");
+    };
+    let usage = json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 120});
+    let failed = "Error: Failed to get response from the AI model; retried 5 times Last error: 500 injected";
+    check(failed, Value::Null, Some(Fault::ServerError));
+    // An earlier request of the turn was served.
+    check(failed, usage.clone(), Some(Fault::ServerError));
+    check(
+        "Error: Authentication failed with provider at http://h (HTTP 401).",
+        Value::Null,
+        Some(Fault::Auth),
+    );
+    check("Error: 400 injected", Value::Null, Some(Fault::Unknown));
+    // The model's own words.
+    check("Error: 400", usage, None);
+}
+
+/// The results of opencode 1.18.33 and copilot 1.0.102: two turns with three requests of 120, 1007 and 1007 tokens.
+#[test]
+fn stated_usage_has_the_scope_of_the_agent() {
+    let end = |number: u32, input: u64, output: u64| {
+        let usage = json!({"inputTokens": input, "outputTokens": output, "totalTokens": input + output});
+        json!({"jsonrpc": "2.0", "id": format!("longhaul-prompt-{number}"),
+            "result": {"stopReason": "end_turn", "usage": usage}})
+        .to_string()
+    };
+    let check = |agent: &str, results: [(u64, u64); 2], stated: u64, messages: [u32; 2]| {
+        let [first, second] = results;
+        let call = call("t1", "execute", "completed");
+        let first_turn = [call, text("Done."), end(1, first.0, first.1)];
+        let lines = [first_turn.as_slice(), &[text("Done."), end(2, second.0, second.1)]].concat();
+        let usage = evidence_of(agent, &lines).usage;
+        assert_eq!(usage.tokens.total(), stated, "{agent}");
+        assert_eq!([usage.messages, usage.truncated_messages], messages, "{agent}");
+        assert_eq!(usage.truncated_tokens.total() > 0, messages[1] > 0, "{agent}");
+    };
+    check("Copilot", [(1100, 27), (2100, 34)], 2134, [3, 0]);
+    // The tokens of the call are stated nowhere.
+    check("OpenCode", [(1000, 7), (1000, 7)], 2014, [2, 1]);
+    check("codex-acp", [(1100, 27), (1000, 7)], 2134, [3, 0]);
+}
+
 /// The result of a turn of gemini-cli 0.61.
 #[test]
 fn usage_and_model_of_gemini_are_read() {

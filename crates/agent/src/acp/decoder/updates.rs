@@ -37,6 +37,7 @@ impl AcpDecoder {
             if self.usage_meter.on_text(message_id(chunk), text.len()) {
                 self.snapshot.last_text.clear();
             }
+            text.clone_into(&mut self.last_chunk);
             if self.snapshot.last_text.len() < TEXT_BYTES_MAX {
                 self.snapshot.last_text.push_str(text);
             }

@@ -50,7 +50,7 @@ impl Shape {
             Shape::Status => "gemini-cli",
             Shape::Details => "qwen-code",
             Shape::Mark => "codex-acp",
-            Shape::Text => "copilot",
+            Shape::Text => "Copilot",
         }
     }
 
