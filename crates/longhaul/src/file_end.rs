@@ -26,7 +26,9 @@ impl FileEnd {
         file.seek(SeekFrom::Start(start))?;
         let mut bytes = Vec::new();
         file.take(bytes_max).read_to_end(&mut bytes)?;
-        if let Some(end) = bytes.iter().position(|byte| *byte == b'\n').filter(|_| start > 0) {
+        // A newline at the very end ends the only line, however long that is.
+        let line_end = bytes.iter().position(|byte| *byte == b'\n').filter(|end| end + 1 < bytes.len());
+        if let Some(end) = line_end.filter(|_| start > 0) {
             bytes.drain(..=end);
         }
         Ok(FileEnd { bytes, start })
@@ -55,6 +57,7 @@ mod tests {
         check("one\ntwo\nthree", 8, "three");
         check("one\ntwo\nthree", 11, "two\nthree");
         check("a single line", 4, "line");
+        check("a single line\n", 5, "line\n");
         check("ääää", 3, "\u{fffd}ä");
         check("", 3, "");
     }
