@@ -50,8 +50,9 @@ pub(super) fn api_error(word: &str) -> ApiError {
 /// Maps vendor messages for which 2.1.330 has no typed field. They are matched only at the start of a
 /// synthetic error message, which the agent program writes and the model cannot.
 pub(super) fn api_error_by_sentence(text: &str) -> Option<ApiError> {
-    const SENTENCES: [(&str, ApiError); 2] = [
+    const SENTENCES: [(&str, ApiError); 3] = [
         ("API Error: API returned an empty or malformed response", ApiError::Malformed),
+        ("API Error: JSON Parse error", ApiError::Malformed),
         ("Request timed out.", ApiError::TimedOut),
     ];
     SENTENCES.into_iter().find(|(start, _)| text.starts_with(start)).map(|(_, error)| error)

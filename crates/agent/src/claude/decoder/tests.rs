@@ -183,11 +183,12 @@ fn detects_lapsed_guards() {
 #[test]
 fn matches_sentences_only_on_synthetic_messages() {
     let failed = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","result":"Request timed out."}"#;
-    let message = |model: &str, flag: &str| {
+    let message_with = |model: &str, flag: &str, text: &str| {
         format!(
-            r#"{{"type":"assistant","message":{{"id":"m1","model":"{model}","content":[{{"type":"text","text":"Request timed out. Wait."}}]}},"is_api_error_message":{flag},"error":"unknown"}}"#
+            r#"{{"type":"assistant","message":{{"id":"m1","model":"{model}","content":[{{"type":"text","text":"{text}"}}]}},"is_api_error_message":{flag},"error":"unknown"}}"#
         )
     };
+    let message = |model: &str, flag: &str| message_with(model, flag, "Request timed out. Wait.");
     let error = |message: &str| {
         evidence(&[INIT, message, failed], Exit::Code(1), "").result.and_then(|result| result.api_error)
     };
@@ -195,6 +196,8 @@ fn matches_sentences_only_on_synthetic_messages() {
     assert_eq!(error(&message("<synthetic>", "false")), None);
     assert_eq!(error(&message("claude-opus-5-5", "true")), None);
     assert_eq!(error("garbage"), None);
+    let truncated = message_with("<synthetic>", "true", "API Error: JSON Parse error: Expected '}'");
+    assert_eq!(error(&truncated), Some(ApiError::Malformed));
 }
 
 #[test]
