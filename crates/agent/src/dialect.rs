@@ -312,6 +312,9 @@ pub fn default_environment() -> &'static AgentEnvironment {
     &ENVIRONMENT
 }
 
+/// The names of all agents, the default one first.
+pub const AGENTS: [&str; 2] = ["claude", "acp"];
+
 /// Returns the dialect of this agent with these tables, or `None` if the name is unknown.
 pub fn dialect_for(name: &str, tables: Tables) -> Option<Box<dyn Dialect>> {
     match name {

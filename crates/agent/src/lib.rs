@@ -43,7 +43,7 @@ pub use answers::{Answers, AnswersError, Question};
 pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
-    AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
+    AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
     RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for, task_with_follow_ups,
 };
 pub use effects::{EffectRules, EffectScope};

@@ -1,15 +1,14 @@
 //! `longhaul handoff`: prints the handoff prompt that a fresh session would receive for a run or for any
 //! session. It changes nothing.
 
-use crate::args::{AgentKind, HandoffArgs};
+use crate::args::HandoffArgs;
 use crate::failure::{Failure, OrFailure};
 use crate::output::envelope_text::cut;
 use crate::output::phrases::one_line;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, WrittenSummary, summarize};
-use longhaul_agent::{AgentContext, Tables, default_dialect, dialect_for};
-use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunId, RunSpec};
+use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::future::pending;
@@ -103,11 +102,7 @@ fn from_files(args: &HandoffArgs) -> Result<RecordedWork, Failure> {
         None => args.task.clone(),
     };
     let task = task.or_else(|| files.first().and_then(|file| task_of_stream(file)));
-    let dialects = AgentKind::ALL.iter().filter_map(|kind| dialect_for(kind.as_str(), Tables::default()));
-    let mut works = dialects.map(|dialect| RecordedWork::from_files(files, &*dialect, task.as_deref()));
-    let work = works.find(|work| !matches!(work, Err(HandoffError::UnknownFormat(_))));
-    let unknown = || HandoffError::UnknownFormat(files.first().cloned().unwrap_or_default());
-    work.unwrap_or_else(|| Err(unknown())).map_err(|error| {
+    RecordedWork::from_files(files, task.as_deref()).map_err(|error| {
         let hint = match error {
             HandoffError::Io { .. } => "check --from-transcript",
             HandoffError::UnknownFormat(_) => {

@@ -1,7 +1,7 @@
 //! Loads work from files that the agent wrote, for a handoff prompt without the records of a run.
 
 use super::{RecordedWork, end_of};
-use longhaul_agent::{Conversation, HandoffReason, default_dialect};
+use longhaul_agent::{AGENTS, Conversation, Dialect, HandoffReason, Tables, dialect_for};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -30,13 +30,23 @@ pub enum HandoffError {
 }
 
 impl RecordedWork {
-    /// Loads the work that these files of the default agent record, the oldest first. Without a `task`, the first recorded prompt
-    /// is the task.
+    /// Loads the work that these files of one agent record, the oldest first. Without a `task`, the first
+    /// recorded prompt is the task.
     ///
     /// # Errors
     /// Returns an error if a file cannot be read, or if the task is unknown.
     pub fn from_files(files: &[PathBuf], task: Option<&str>) -> Result<RecordedWork, HandoffError> {
-        let dialect = default_dialect();
+        let dialects = AGENTS.iter().filter_map(|agent| dialect_for(agent, Tables::default()));
+        let mut works = dialects.map(|dialect| RecordedWork::from_files_of(files, &*dialect, task));
+        let work = works.find(|work| !matches!(work, Err(HandoffError::UnknownFormat(_))));
+        work.unwrap_or_else(|| Err(HandoffError::UnknownFormat(files.first().cloned().unwrap_or_default())))
+    }
+
+    fn from_files_of(
+        files: &[PathBuf],
+        dialect: &dyn Dialect,
+        task: Option<&str>,
+    ) -> Result<RecordedWork, HandoffError> {
         let mut transcript = Conversation::default();
         let mut recorded_task = None;
         for path in files {
