@@ -31,10 +31,11 @@ mod wire;
 
 use crate::dialect::find_advice;
 use crate::{
-    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
-    PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, EventHeader, Guards,
+    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use longhaul_core::{AttemptPlan, Fault};
+use wire::LineHeader;
 
 pub use control::{end_session, initialize, interrupt, user_line};
 
@@ -98,6 +99,11 @@ impl Dialect for Claude {
         let mut conversation = Conversation::default();
         conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
         Some(conversation)
+    }
+
+    fn event_header(&self, line: &[u8]) -> Option<EventHeader> {
+        let header: LineHeader<'_> = wire::parse(line.trim_ascii())?;
+        Some(EventHeader { is_result: header.kind.is("result"), timestamp: header.timestamp.owned() })
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {

@@ -84,8 +84,26 @@ pub struct TranscriptMessage {
     pub outcome: Option<ResultDetails>,
 }
 
+/// The fields of a line of the transcript that assign it to an attempt. Its content is not parsed.
+#[derive(Clone, Debug, Deserialize)]
+pub struct MessageHeader {
+    /// Number of the attempt.
+    pub attempt: u32,
+    /// The kind of message.
+    pub kind: EventKind,
+    /// The time in RFC 3339, if it is known.
+    pub timestamp: Option<String>,
+}
+
+impl MessageHeader {
+    /// Returns the header of a line, or `None` if the line is not a message of a known kind.
+    pub fn parse(line: &[u8]) -> Option<MessageHeader> {
+        serde_json::from_slice(line).ok()
+    }
+}
+
 /// The fields of a result message.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResultDetails {
     /// The vendor's kind of result.
@@ -99,6 +117,9 @@ pub struct ResultDetails {
     pub errors: Vec<String>,
     /// Duration of the exchange, as the vendor measured it.
     pub duration_ms: Option<u64>,
+    /// Duration of the session's requests to the API so far, as the vendor measured it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_api_ms: Option<u64>,
     /// Number of turns, as the vendor counts them.
     pub num_turns: Option<u64>,
     /// Reported cost since the process's previous result, in dollars.

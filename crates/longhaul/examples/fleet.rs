@@ -8,9 +8,7 @@
 //! `SECONDS` and prints the results as one JSON object.
 #![allow(clippy::print_stdout)]
 
-use longhaul::{
-    Environment, Home, Observer, OutcomeKind, Preset, RunRequest, RunSpec, Supervisor, TranscriptMessage,
-};
+use longhaul::{Environment, Home, Observer, OutcomeKind, Preset, RunRequest, RunSpec, Supervisor};
 use std::cell::Cell;
 use std::error::Error;
 use std::path::PathBuf;
@@ -121,7 +119,7 @@ struct Counter {
 }
 
 impl Observer for Counter {
-    fn on_output(&mut self, bytes: &[u8], _: &[TranscriptMessage]) {
+    fn on_bytes(&mut self, bytes: &[u8]) {
         if !self.writes {
             self.writes = true;
             self.totals.writing.set(self.totals.writing.get() + 1);

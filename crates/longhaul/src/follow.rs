@@ -124,7 +124,8 @@ impl FollowState<'_> {
                 break;
             }
             decoder.feed(bytes, &mut notices);
-            observer.on_output(bytes, &decoder.take_messages());
+            observer.on_bytes(bytes);
+            observer.on_messages(&decoder.take_messages());
             notices.clear();
             self.show(&Step::default(), observer);
         }

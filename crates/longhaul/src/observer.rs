@@ -38,10 +38,13 @@ pub trait Observer {
     /// Called when a notification command could not be started, or failed. The run continues.
     fn on_notify_failure(&mut self, _failure: &NotifyFailure) {}
 
-    /// Called with the bytes that the agent wrote, which may end within a line, and with the messages of the
-    /// conversation that they complete. The bytes are empty for messages that the end of the stream
-    /// completes, and for the stream of an attempt that ended without a supervisor.
-    fn on_output(&mut self, _bytes: &[u8], _messages: &[TranscriptMessage]) {}
+    /// Called with the next messages of the conversation, often with none. Includes those that the end of a stream
+    /// completes, and those of an attempt that ended without a supervisor.
+    fn on_messages(&mut self, _messages: &[TranscriptMessage]) {}
+
+    /// Called with the next bytes of a running agent's stream, before the messages that they complete. They may end
+    /// within a line.
+    fn on_bytes(&mut self, _bytes: &[u8]) {}
 }
 
 /// Calls each observer in order.
@@ -66,8 +69,12 @@ impl Observer for Vec<&mut dyn Observer> {
         self.iter_mut().for_each(|each| each.on_notify_failure(failure));
     }
 
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
-        self.iter_mut().for_each(|each| each.on_output(bytes, messages));
+    fn on_messages(&mut self, messages: &[TranscriptMessage]) {
+        self.iter_mut().for_each(|each| each.on_messages(messages));
+    }
+
+    fn on_bytes(&mut self, bytes: &[u8]) {
+        self.iter_mut().for_each(|each| each.on_bytes(bytes));
     }
 }
 

@@ -160,7 +160,7 @@ impl Observer for EventSender {
         self.send(|| RunEvent::NotifyFailed(failure.clone()));
     }
 
-    fn on_output(&mut self, _bytes: &[u8], messages: &[TranscriptMessage]) {
+    fn on_messages(&mut self, messages: &[TranscriptMessage]) {
         if !messages.is_empty() {
             self.send(|| RunEvent::Messages(messages.to_vec()));
         }

@@ -5,10 +5,9 @@ use crate::context::Trace;
 use crate::exporter::Exporter;
 use crate::spans::SpanRecorder;
 use longhaul::{Observer, StepView};
-use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
+use longhaul_agent::transcript_message::{MessageHeader, TranscriptMessage};
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::{JournalEntry, RunDir, read_lines};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -38,19 +37,12 @@ impl TelemetryObserver {
     }
 }
 
-/// The fields that assign a line of the transcript to an attempt.
-#[derive(Deserialize)]
-struct MessageHeader {
-    attempt: u32,
-    kind: EventKind,
-}
-
 /// Returns the number of each attempt's messages that the transcript contains. They were reported before.
 fn reported_messages(dir: &RunDir) -> BTreeMap<u32, usize> {
     let mut reported = BTreeMap::new();
     // If the transcript is unreadable, usage is reported twice rather than never.
     let _ = read_lines(&dir.transcript_path(), |line| {
-        if let Ok(header) = serde_json::from_slice::<MessageHeader>(line)
+        if let Some(header) = MessageHeader::parse(line)
             && header.kind.comes_from_stream()
         {
             *reported.entry(header.attempt).or_default() += 1;
@@ -85,7 +77,7 @@ impl Observer for TelemetryObserver {
         }
     }
 
-    fn on_output(&mut self, _bytes: &[u8], messages: &[TranscriptMessage]) {
+    fn on_messages(&mut self, messages: &[TranscriptMessage]) {
         if let Some(spans) = self.spans.as_mut().filter(|_| !messages.is_empty()) {
             spans.on_messages(messages, now());
         }

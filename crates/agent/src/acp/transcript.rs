@@ -150,10 +150,7 @@ impl AcpTranscript {
                 terminal_reason: stop_reason.map(str::to_owned),
                 result: text,
                 errors: error.into_iter().map(str::to_owned).collect(),
-                duration_ms: None,
-                num_turns: None,
-                cost_usd: None,
-                total_cost_usd: None,
+                ..ResultDetails::default()
             }),
             ..self.message(EventKind::Result, MessageOrigin::Agent, snapshot)
         });

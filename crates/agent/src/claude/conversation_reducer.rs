@@ -178,6 +178,7 @@ impl ConversationReducer {
             result: line.result.owned(),
             errors: line.errors.0.iter().map(|error| error.as_str().to_owned()).collect(),
             duration_ms: line.duration_ms.count(),
+            duration_api_ms: line.duration_api_ms.count(),
             num_turns: line.num_turns.count(),
             cost_usd: cost,
             total_cost_usd: line.total_cost_usd.number(),

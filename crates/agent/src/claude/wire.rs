@@ -80,6 +80,12 @@ records! {
         "summary" => summary: Raw<'a>,
     }
 
+    /// The fields that a reader needs to skip or forward an event.
+    LineHeader {
+        "type" => kind: Text<'a>,
+        "timestamp" => timestamp: Text<'a>,
+    }
+
     StreamEvent {
         "type" => kind: Text<'a>,
         "message" => message: Message<'a>,
@@ -151,6 +157,7 @@ records! {
         "api_error_status" => api_error_status: Raw<'a>,
         "api_error" => api_error: Text<'a>,
         "duration_ms" => duration_ms: Raw<'a>,
+        "duration_api_ms" => duration_api_ms: Raw<'a>,
         "num_turns" => num_turns: Raw<'a>,
         "result" => result: Text<'a>,
         "structured_output" => structured_output: Raw<'a>,

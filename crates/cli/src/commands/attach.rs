@@ -29,7 +29,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let runtime = runtime::new()?;
     let mut screen = ProgressDisplay::following(global);
     let (supervisor, start) = (supervisor(&home), RunStart::Attach(dir.clone()));
-    let (mut events_of_run, mut stream) = (queue.map(Events::following), Stream::default());
+    let (mut events_of_run, mut stream) = (queue.map(Events::following), Stream::new());
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(events_of_run.as_mut().map(|events| events as &mut dyn Observer));
     if format == OutputFormat::StreamJson {

@@ -130,12 +130,8 @@ mod tests {
         let outcome = ResultDetails {
             subtype: "success".to_owned(),
             terminal_reason: Some("completed".to_owned()),
-            result: None,
-            errors: Vec::new(),
-            duration_ms: None,
-            num_turns: None,
             cost_usd: Some(0.02034),
-            total_cost_usd: None,
+            ..ResultDetails::default()
         };
         let first = "2026-11-22T05:30:54.299Z";
         let messages = [

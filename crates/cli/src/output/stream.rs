@@ -4,11 +4,11 @@
 
 use super::events::line;
 use super::out;
+use crate::run_dialect::dialect_of;
 use longhaul::{Observer, StepView};
-use longhaul_agent::transcript_message::TranscriptMessage;
+use longhaul_agent::{Dialect, default_dialect};
 use longhaul_core::{Record, RunId, Step};
-use longhaul_store::JournalEntry;
-use serde::Deserialize;
+use longhaul_store::{JournalEntry, RunDir};
 use serde_json::value::{RawValue, to_raw_value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -19,18 +19,27 @@ use std::path::Path;
 const ATTEMPT_RESULT: &str = "attempt_result";
 
 /// Prints both streams on stdout.
-#[derive(Default)]
 pub struct Stream {
     run: String,
+    dialect: Box<dyn Dialect>,
     /// Number of records so far.
     seq: u64,
     /// An incomplete line.
     partial: Vec<u8>,
 }
 
+impl Stream {
+    pub fn new() -> Stream {
+        Stream { run: String::new(), dialect: default_dialect(), seq: 0, partial: Vec::new() }
+    }
+}
+
 impl Observer for Stream {
-    fn on_start(&mut self, run: &RunId, _dir: &Path) {
+    fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.run = run.to_string();
+        if let Some(dir) = RunDir::from_path(dir.to_owned()) {
+            self.dialect = dialect_of(&dir);
+        }
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
@@ -49,28 +58,22 @@ impl Observer for Stream {
         }
     }
 
-    fn on_output(&mut self, bytes: &[u8], _messages: &[TranscriptMessage]) {
+    fn on_bytes(&mut self, bytes: &[u8]) {
         // Whole lines only, so that Longhaul's lines never end up inside the agent's.
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
             let mut stdout = out::printer_of_bytes();
             for line in self.partial[..=end].split_inclusive(|byte| *byte == b'\n') {
-                let _ = stdout.write_all(&forwarded(line));
+                let _ = stdout.write_all(&forwarded(&*self.dialect, line));
             }
             self.partial.drain(..=end);
         }
     }
 }
 
-#[derive(Deserialize)]
-struct LineType<'a> {
-    #[serde(borrow)]
-    r#type: Cow<'a, str>,
-}
-
 /// Returns a line of the agent as printed: unchanged, unless it is a result.
-fn forwarded(line: &[u8]) -> Cow<'_, [u8]> {
-    let is_result = serde_json::from_slice::<LineType<'_>>(line).is_ok_and(|line| line.r#type == "result");
+fn forwarded<'a>(dialect: &dyn Dialect, line: &'a [u8]) -> Cow<'a, [u8]> {
+    let is_result = dialect.event_header(line).is_some_and(|header| header.is_result);
     is_result.then(|| with_type(line, ATTEMPT_RESULT)).flatten().map_or(Cow::Borrowed(line), Cow::Owned)
 }
 
@@ -85,11 +88,11 @@ fn with_type(line: &[u8], r#type: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::forwarded;
+    use super::{default_dialect, forwarded};
 
     #[track_caller]
     fn check(line: &str, expected: &str) {
-        assert_eq!(str::from_utf8(&forwarded(line.as_bytes())), Ok(expected));
+        assert_eq!(str::from_utf8(&forwarded(&*default_dialect(), line.as_bytes())), Ok(expected));
     }
 
     #[test]

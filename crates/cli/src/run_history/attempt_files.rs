@@ -1,9 +1,8 @@
 //! Reads what the files of a run's attempts add to its journal. Unreadable files are skipped.
 
-use longhaul_agent::transcript_message::EventKind;
+use longhaul_agent::transcript_message::{EventKind, MessageHeader};
 use longhaul_core::{AttemptHistory, BackgroundTask, Exit};
 use longhaul_store::{AttemptExit, RunDir, WatchdogStop, read_lines};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -42,19 +41,13 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
     attempts.iter().map(read).collect()
 }
 
-#[derive(Deserialize)]
-struct MessageHeader {
-    attempt: u32,
-    kind: EventKind,
-}
-
 /// Counts the tool calls of each attempt in the transcript, sub-agents' calls included. `None` if there is no
 /// transcript.
 pub fn tool_calls_of(dir: &RunDir) -> Option<BTreeMap<u32, u64>> {
     let mut calls = BTreeMap::new();
     let read = read_lines(&dir.transcript_path(), |line| {
-        if let Ok(MessageHeader { attempt, kind }) = serde_json::from_slice(line) {
-            *calls.entry(attempt).or_default() += u64::from(kind == EventKind::ToolCall);
+        if let Some(header) = MessageHeader::parse(line) {
+            *calls.entry(header.attempt).or_default() += u64::from(header.kind == EventKind::ToolCall);
         }
         ControlFlow::Continue(())
     });

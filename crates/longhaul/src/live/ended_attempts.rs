@@ -38,7 +38,7 @@ impl EndedAttempts {
         self.stderr_tail = tail_of(&dir.stderr_path());
         let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         let messages = decoder.take_messages();
-        subscribers.each(|each| each.on_output(&[], &messages));
+        subscribers.each(|each| each.on_messages(&messages));
         self.snapshot = decoder.snapshot().clone();
         subscribers.each(|each| each.on_attempt_ended(&dir, decoder.as_ref(), at));
         self.prior.side_effects.extend(decoder.side_effects());

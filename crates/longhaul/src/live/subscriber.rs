@@ -41,9 +41,9 @@ pub(crate) trait Subscriber {
     /// Called when a prompt was sent to the agent in its open session.
     fn on_prompt_sent(&mut self, _kind: PromptKind, _prompt: &str, _at: Moment) {}
 
-    /// Called with the next bytes of a stream and the messages that they complete; see
-    /// [`Observer::on_output`](crate::Observer::on_output).
-    fn on_output(&mut self, _bytes: &[u8], _messages: &[TranscriptMessage]) {}
+    /// Called with the next messages of the conversation; see
+    /// [`Observer::on_messages`](crate::Observer::on_messages).
+    fn on_messages(&mut self, _messages: &[TranscriptMessage]) {}
 
     /// Called when the stream of an ended attempt was read to its end, also after a takeover.
     fn on_attempt_ended(&mut self, _dir: &AttemptDir, _decoder: &dyn Decoder, _at: Moment) {}

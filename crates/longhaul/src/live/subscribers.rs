@@ -50,6 +50,11 @@ impl<'a> Subscribers<'a> {
         call(&mut self.notifier);
     }
 
+    /// Passes the next bytes of the agent's stream on to the caller's observer.
+    pub(crate) fn on_bytes(&mut self, bytes: &[u8]) {
+        self.observer.0.on_bytes(bytes);
+    }
+
     pub(crate) fn on_sync(&mut self, is_new: bool) {
         self.each(|each| each.on_sync(is_new));
         self.report_notify_failures();
@@ -92,7 +97,7 @@ impl Subscriber for ObserverSubscriber<'_> {
         }
     }
 
-    fn on_output(&mut self, bytes: &[u8], messages: &[TranscriptMessage]) {
-        self.0.on_output(bytes, messages);
+    fn on_messages(&mut self, messages: &[TranscriptMessage]) {
+        self.0.on_messages(messages);
     }
 }

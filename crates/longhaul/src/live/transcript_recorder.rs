@@ -9,13 +9,12 @@ use super::stream_replay::decode;
 use super::subscriber::Subscriber;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::handoff::user_prompt;
-use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use longhaul_agent::transcript_message::{EventKind, MessageHeader, MessageOrigin, TranscriptMessage};
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, SessionId};
 use longhaul_store::{
     ArrayFile, AttemptDir, CostBreakdown, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339,
 };
-use serde::Deserialize;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -239,7 +238,7 @@ impl Subscriber for TranscriptRecorder {
         });
     }
 
-    fn on_output(&mut self, _bytes: &[u8], messages: &[TranscriptMessage]) {
+    fn on_messages(&mut self, messages: &[TranscriptMessage]) {
         if messages.is_empty() {
             return;
         }
@@ -268,7 +267,7 @@ impl TranscriptFile {
         let mut attempts: BTreeMap<u32, RecordedCounts> = BTreeMap::new();
         let file = LineLog::open(&dir.transcript_path(), |line| {
             // A line of unknown form belongs to no attempt.
-            let Ok(header) = serde_json::from_slice::<MessageHeader>(line) else { return };
+            let Some(header) = MessageHeader::parse(line) else { return };
             count(attempts.entry(header.attempt).or_default(), header.kind);
         })?;
         // The last attempt may be incomplete.
@@ -299,13 +298,6 @@ impl TranscriptFile {
         }
         Ok(())
     }
-}
-
-/// The fields that assign a line to an attempt and its counts.
-#[derive(Deserialize)]
-struct MessageHeader {
-    attempt: u32,
-    kind: EventKind,
 }
 
 fn count(counts: &mut RecordedCounts, kind: EventKind) {

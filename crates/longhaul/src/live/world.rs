@@ -286,7 +286,8 @@ impl LiveWorld<'_> {
             self.answer()?;
             return Ok(false);
         };
-        self.subscribers.each(|each| each.on_output(chunk.bytes, &chunk.messages));
+        self.subscribers.on_bytes(chunk.bytes);
+        self.subscribers.each(|each| each.on_messages(&chunk.messages));
         // One fingerprint per chunk, because an adopted agent's stream may report many exchanges at once.
         let has_ended = chunk.notices.iter().any(|notice| matches!(notice, Notice::ExchangeEnded(_)));
         let workspace = has_ended.then(|| self.config.fingerprint()).flatten();

@@ -140,6 +140,7 @@ fn writes_every_field() {
           "terminal_reason": "completed",
           "result": "All done: hello.txt exists.",
           "duration_ms": 6284,
+          "duration_api_ms": 1353,
           "num_turns": 4,
           "cost_usd": 0.02034,
           "total_cost_usd": 0.02034

@@ -1,9 +1,8 @@
 //! Selects messages by attempt and time.
 
 use jiff::Timestamp;
+use longhaul_agent::transcript_message::MessageHeader;
 use longhaul_core::Moment;
-use serde::Deserialize;
-use std::borrow::Cow;
 
 /// A selection of messages.
 #[derive(Clone, Copy, Debug)]
@@ -29,15 +28,6 @@ pub struct LogFilterState {
     has_started: bool,
 }
 
-#[derive(Deserialize)]
-pub struct LineHeader<'a> {
-    /// `None` in the agent's own stream.
-    #[serde(default)]
-    attempt: Option<u32>,
-    #[serde(borrow, default)]
-    pub timestamp: Option<Cow<'a, str>>,
-}
-
 impl LogFilterState {
     pub fn selects(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
         if let (false, Some(since), Some(at)) =
@@ -54,10 +44,8 @@ impl LogFilterState {
         if self.filter.is_all() {
             return true;
         }
-        let header = serde_json::from_slice::<LineHeader<'_>>(line);
-        header.is_ok_and(|LineHeader { attempt, timestamp }| {
-            attempt.is_some_and(|attempt| self.selects(attempt, timestamp.as_deref()))
-        })
+        MessageHeader::parse(line)
+            .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
     }
 }
 

@@ -1,8 +1,10 @@
 //! Prints the agent's raw output, attempt by attempt, unchanged.
 
 use super::attempt_banners::Attempts;
-use super::filter::{LineHeader, LogFilter, moment};
+use super::filter::{LogFilter, moment};
 use super::{LogReader, ReadError};
+use crate::run_dialect::dialect_of;
+use longhaul_agent::Dialect;
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StoreError, open_regular};
 use std::fs::File;
@@ -16,6 +18,7 @@ const TIMED_LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub struct Raw {
     dir: RunDir,
+    dialect: Box<dyn Dialect>,
     filter: LogFilter,
     /// Whether an attempt's stream may still grow.
     follows: bool,
@@ -41,7 +44,8 @@ struct Stream {
 
 impl Raw {
     pub fn new(dir: &RunDir, filter: LogFilter, follows: bool) -> Raw {
-        Raw { dir: dir.clone(), filter, follows, stream: None, done: 0, has_printed: false }
+        let dialect = dialect_of(dir);
+        Raw { dir: dir.clone(), dialect, filter, follows, stream: None, done: 0, has_printed: false }
     }
 
     fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
@@ -90,7 +94,7 @@ impl LogReader for Raw {
                 },
             };
             let number = stream.attempt;
-            self.has_printed |= stream.print(out)?;
+            self.has_printed |= stream.print(&*self.dialect, out)?;
             if self.follows && !attempts.has_ended(number) {
                 self.stream = Some(stream);
                 return Ok(());
@@ -113,11 +117,11 @@ impl LogReader for Raw {
 }
 
 impl Stream {
-    fn print(&mut self, out: &mut dyn Write) -> Result<bool, ReadError> {
+    fn print(&mut self, dialect: &dyn Dialect, out: &mut dyn Write) -> Result<bool, ReadError> {
         let failed = |path: &Path, cause| {
             ReadError::Failed(StoreError::Io { action: "read", path: path.to_owned(), cause })
         };
-        self.skip_early_events().map_err(|cause| failed(&self.path, cause))?;
+        self.skip_early_events(dialect).map_err(|cause| failed(&self.path, cause))?;
         if self.since.is_some() {
             return Ok(false);
         }
@@ -138,7 +142,7 @@ impl Stream {
         }
     }
 
-    fn skip_early_events(&mut self) -> io::Result<()> {
+    fn skip_early_events(&mut self, dialect: &dyn Dialect) -> io::Result<()> {
         let Some(since) = self.since else { return Ok(()) };
         self.file.seek(SeekFrom::Start(self.offset))?;
         let (mut reader, mut line) = (BufReader::with_capacity(CHUNK_BYTES, &self.file), Vec::new());
@@ -152,8 +156,7 @@ impl Stream {
                     return Ok(());
                 }
             }
-            let header: Option<LineHeader<'_>> = serde_json::from_slice(&line).ok();
-            let at = header.and_then(|header| moment(header.timestamp?.as_ref()));
+            let at = dialect.event_header(&line).and_then(|header| moment(&header.timestamp?));
             if at.is_some_and(|at| at >= since) {
                 self.since = None;
                 return Ok(());

@@ -124,7 +124,7 @@ impl LiveWorld<'_> {
         if exit != Exit::NeverSpawned {
             let subscribers = &mut self.subscribers;
             decode(&dir.stream_path(), decoder.as_mut(), |messages| {
-                subscribers.each(|each| each.on_output(&[], &messages));
+                subscribers.each(|each| each.on_messages(&messages));
             })?;
         }
         let ended = EndedProcess { dir: dir.clone(), decoder, exit, oom_killed: false };

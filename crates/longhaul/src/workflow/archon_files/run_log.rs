@@ -6,7 +6,6 @@ use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMes
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
 use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
 use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -24,6 +23,7 @@ pub(super) struct RunLog {
     offset: u64,
     /// Time of the last row, for messages without a time.
     at: Moment,
+    api_time: ApiTime,
 }
 
 impl RunLog {
@@ -36,8 +36,8 @@ impl RunLog {
         if let Some(start) = start_of(&text, &run) {
             file.set_len(start as u64)?;
         }
-        let mut log = RunLog { path, file, run, dir: None, offset: 0, at: Moment::default() };
-        log.at = crate::clock::LiveClock::new().at();
+        let (at, api_time) = (crate::clock::LiveClock::new().at(), ApiTime::default());
+        let mut log = RunLog { path, file, run, dir: None, offset: 0, at, api_time };
         log.shell(ShellLevel::Info, &log.start_message())?;
         Ok(log)
     }
@@ -58,6 +58,7 @@ impl RunLog {
                 let stated = message.timestamp.clone().and_then(|text| Rfc3339::try_from(text).ok());
                 at = stated.map_or(at, |stated| stated.0);
                 add_row(&mut rows, at, &message);
+                self.api_time.add(&message);
             }
             ControlFlow::Continue(())
         })?;
@@ -74,7 +75,7 @@ impl RunLog {
                 session_id: report.session.as_ref().map_or("", SessionId::as_str),
                 total_cost_usd: report.usage.total_cost().into(),
                 duration_ms: report.clocks.wall(at),
-                duration_api_ms: self.api_duration(),
+                duration_api_ms: self.api_time.total(),
                 num_turns: report.usage.turns,
                 input_tokens: tokens.input,
                 output_tokens: tokens.output,
@@ -112,20 +113,6 @@ impl RunLog {
         Ok(())
     }
 
-    /// Returns the time of all requests to the API, as far as the agent's results state it.
-    fn api_duration(&self) -> Option<Span> {
-        let mut time = ApiTime::default();
-        let attempts = self.dir.iter().filter_map(|dir| dir.attempts().ok()).flatten();
-        for attempt in attempts {
-            // The rest of the row is true without an unreadable stream.
-            let _ = read_lines(&attempt.stream_path(), |line| {
-                time.add(line);
-                ControlFlow::Continue(())
-            });
-        }
-        time.total()
-    }
-
     /// Returns the usage of all attempts by model, in Claude Code's form.
     fn model_usage(&self) -> Value {
         let mut models = serde_json::Map::new();
@@ -159,24 +146,18 @@ impl RunLog {
 #[derive(Default)]
 struct ApiTime(BTreeMap<String, Span>);
 
-/// A result that states the time of its requests.
-#[derive(Deserialize)]
-#[serde(tag = "type", rename_all = "lowercase")]
-enum StatedTime {
-    Result { session_id: String, duration_api_ms: Span },
-}
-
 impl ApiTime {
-    /// Adds a line of a stream. Lines that are no such result change nothing.
-    fn add(&mut self, line: &[u8]) {
-        if let Ok(StatedTime::Result { session_id, duration_api_ms }) = serde_json::from_slice(line) {
-            let stated = self.0.entry(session_id).or_default();
-            *stated = duration_api_ms.max(*stated);
+    /// Adds a message. Messages that are no such result change nothing.
+    fn add(&mut self, message: &TranscriptMessage) {
+        let stated = message.outcome.as_ref().and_then(|result| result.duration_api_ms);
+        if let (Some(session), Some(stated)) = (&message.session_id, stated) {
+            let time = self.0.entry(session.clone()).or_default();
+            *time = Span(stated).max(*time);
         }
     }
 
-    fn total(self) -> Option<Span> {
-        self.0.into_values().reduce(|sum, span| sum + span)
+    fn total(&self) -> Option<Span> {
+        self.0.values().copied().reduce(|sum, span| sum + span)
     }
 }
 
@@ -232,6 +213,7 @@ fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
 #[cfg(test)]
 mod tests {
     use super::{ApiTime, EventKind, MessageOrigin, Moment, Span, TranscriptMessage, add_row};
+    use longhaul_agent::transcript_message::ResultDetails;
 
     #[test]
     fn texts_of_the_model_are_trimmed() {
@@ -253,18 +235,22 @@ mod tests {
 
     #[test]
     fn last_results_of_all_sessions_add_up() {
-        let total = |lines: &[&str]| {
+        let total = |results: &[(&str, Option<u64>)]| {
             let mut time = ApiTime::default();
-            lines.iter().for_each(|line| time.add(line.as_bytes()));
+            for (session, duration_api_ms) in results {
+                time.add(&TranscriptMessage {
+                    session_id: Some((*session).to_owned()),
+                    outcome: Some(ResultDetails {
+                        duration_api_ms: *duration_api_ms,
+                        ..ResultDetails::default()
+                    }),
+                    ..TranscriptMessage::new(EventKind::Result, MessageOrigin::Agent, 1)
+                });
+            }
+            time.add(&TranscriptMessage::new(EventKind::Text, MessageOrigin::Model, 1));
             time.total()
         };
-        let result = |session: &str, time: u64| {
-            format!(r#"{{"type":"result","num_turns":1,"session_id":"{session}","duration_api_ms":{time}}}"#)
-        };
-        let lines = [result("a", 900), result("a", 1_500), result("b", 40)];
-        assert_eq!(total(&lines.each_ref().map(String::as_str)), Some(Span(1_540)));
-        let others =
-            [r#"{"type":"assistant","session_id":"a"}"#, r#"{"type":"result","session_id":"a"}"#, "{"];
-        assert_eq!(total(&others), None);
+        assert_eq!(total(&[("a", Some(900)), ("a", Some(1_500)), ("b", Some(40))]), Some(Span(1_540)));
+        assert_eq!(total(&[("a", None)]), None);
     }
 }
