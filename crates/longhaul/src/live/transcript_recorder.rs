@@ -21,6 +21,9 @@ use std::sync::Arc;
 use std::{fs, io};
 use thiserror::Error;
 
+// The messages of one read of a stream. A larger buffer is freed, so that memory stays flat.
+const LINES_BYTES_RETAINED: usize = 128 << 10;
+
 pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
@@ -32,6 +35,8 @@ pub(crate) struct TranscriptRecorder {
 
 struct TranscriptFile {
     file: LineLog,
+    /// The lines to write, kept for its memory.
+    lines: Vec<u8>,
     /// The transcript as one array, for a harness. It is rebuilt at the end of an attempt if a write failed.
     array: Option<ArrayFile>,
     attempts: BTreeMap<u32, RecordedCounts>,
@@ -274,7 +279,7 @@ impl TranscriptFile {
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
         let mut costs = CostBreakdownReader::new();
         costs.read(dir);
-        Ok(TranscriptFile { file, array: None, attempts, costs, complete })
+        Ok(TranscriptFile { file, lines: Vec::new(), array: None, attempts, costs, complete })
     }
 
     fn counts(&self, attempt: u32) -> RecordedCounts {
@@ -282,14 +287,16 @@ impl TranscriptFile {
     }
 
     fn add(&mut self, messages: &[TranscriptMessage]) -> Result<(), RecordError> {
-        let mut lines = Vec::new();
+        let lines = &mut self.lines;
+        lines.clear();
+        lines.shrink_to(LINES_BYTES_RETAINED);
         for message in messages {
-            serde_json::to_writer(&mut lines, message)?;
+            serde_json::to_writer(&mut *lines, message)?;
             lines.push(b'\n');
         }
-        self.file.add(&lines)?;
+        self.file.add(lines)?;
         // Only the lines must be complete. After a failed write the array is dropped until the attempt ends.
-        if self.array.as_mut().is_some_and(|array| array.add(&lines).is_err()) {
+        if self.array.as_mut().is_some_and(|array| array.add(lines).is_err()) {
             self.array = None;
         }
         for message in messages {
