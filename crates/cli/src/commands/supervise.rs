@@ -60,7 +60,7 @@ pub async fn supervise(
     Outputs { format, events, exporter }: Outputs,
 ) -> Result<RunReport, Failure> {
     let (mut events, mut telemetry) = (events.map(Events::new), exporter.observer());
-    let mut stream = (format == OutputFormat::StreamJson).then(Stream::default);
+    let mut stream = (format == OutputFormat::StreamJson).then(Stream::new);
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(events.as_mut().map(|events| events as &mut dyn Observer));
     observers.extend(telemetry.as_mut().map(|telemetry| telemetry as &mut dyn Observer));
