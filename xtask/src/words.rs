@@ -67,6 +67,22 @@ const CODE: &[Rule] = &[
     (r"\bcfg!\(test\)", "a parameter: production code does not know about tests"),
 ];
 
+/// Rules for the code of library crates, without their tests: only the command line knows its commands and flags.
+const LIBRARY: &[Rule] = &[(
+    r#"[ `(]--[a-z]|"--[a-z-]+[: ]|`longhaul [a-z]"#,
+    "data in the error; crates/cli adds the command or the flag",
+)];
+
+/// Sources of programs, and of the agent's own flags.
+const PROGRAMS: [&str; 6] = [
+    "benches/",
+    "crates/agent/src/claude/",
+    "crates/cli/",
+    "crates/drill/src/scripted/",
+    "crates/sim/examples/",
+    "xtask/",
+];
+
 /// Lines without hits: the start of a path, and a text in the line.
 const EXCEPTIONS: &[(&str, &str)] = &[
     // A key of Claude Code's wire format.
@@ -81,7 +97,7 @@ const EXCEPTIONS: &[(&str, &str)] = &[
 ///
 /// Returns an error if there is a hit, if an exception is unused, or if a file cannot be read.
 pub fn words(root: &Path) -> io::Result<()> {
-    let (words, code) = (set(WORDS), set(CODE));
+    let (words, code, library) = (set(WORDS), set(CODE), set(LIBRARY));
     let mut public_types = PublicTypes::new();
     let mut unused: Vec<&(&str, &str)> = EXCEPTIONS.iter().collect();
     let mut hits = 0;
@@ -92,8 +108,10 @@ pub fn words(root: &Path) -> io::Result<()> {
             let word = words.matches(line).into_iter().map(|index| WORDS[index].1.to_owned());
             let code_rules = is_code.then(|| code.matches(line)).into_iter().flatten();
             let identifier = code_rules.map(|index| CODE[index].1.to_owned());
+            let library_code = line.split("//").next().filter(|_| is_library(&path)).unwrap_or_default();
+            let flag = library.matches(library_code).into_iter().map(|index| LIBRARY[index].1.to_owned());
             let duplicate = is_code.then(|| public_types.duplicate(&path, line)).flatten();
-            let Some(instead) = word.chain(identifier).chain(duplicate).next() else { continue };
+            let Some(instead) = word.chain(identifier).chain(flag).chain(duplicate).next() else { continue };
             let applies = |(start, part): &(&str, &str)| path.starts_with(start) && line.contains(part);
             if EXCEPTIONS.iter().any(applies) {
                 unused.retain(|exception| !applies(exception));
@@ -141,6 +159,11 @@ impl PublicTypes {
     }
 }
 
+fn is_library(path: &str) -> bool {
+    let is_program = PROGRAMS.iter().any(|start| path.starts_with(start));
+    path.ends_with(".rs") && !is_program && !path.contains("tests")
+}
+
 fn set(rules: &[Rule]) -> RegexSet {
     RegexSet::new(rules.iter().map(|(pattern, _)| pattern)).expect("the rules are regular expressions")
 }
@@ -157,7 +180,7 @@ fn tracked(root: &Path) -> io::Result<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODE, PublicTypes, WORDS, set};
+    use super::{CODE, LIBRARY, PublicTypes, WORDS, is_library, set};
 
     #[test]
     fn rejects_each_kind_of_word() {
@@ -196,6 +219,16 @@ mod tests {
         for line in ["let started_at = 1;", "fn f(a: u8, (b): u8) {}", "#[cfg(test)]", "let total_d = 1;"] {
             assert!(!code.is_match(line), "{line}");
         }
+    }
+
+    #[test]
+    fn rejects_commands_and_flags_in_libraries() {
+        let library = set(LIBRARY);
+        for line in ["\"type `longhaul resume`\"", "\"--set {name}: unknown\"", "\"older than --since\""] {
+            assert!(library.is_match(line), "{line}");
+        }
+        assert!(!library.is_match("[\"--no-verify\", \"--cleanup=verbatim\"]"));
+        assert!(is_library("crates/store/src/error.rs") && !is_library("crates/cli/src/main.rs"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 
 use crate::args::NotifyArgs;
 use crate::failure::Failure;
+use crate::hints::channel_hint;
 use longhaul::{Channel, ChannelError};
 use std::env;
 use std::path::Path;
@@ -11,7 +12,8 @@ use std::process::{Command, Stdio};
 /// Rejects channels that cannot be used in this directory, or in any if there is none yet.
 pub fn check_channels(args: &NotifyArgs, cwd: Option<&Path>) -> Result<(), Failure> {
     for text in &args.notify {
-        let unusable = |ChannelError { error, hint }| Failure::usage(format!("--notify: {error}"), hint);
+        let unusable =
+            |error: ChannelError| Failure::usage(format!("--notify: {error}"), channel_hint(&error));
         let channel: Channel = text.parse().map_err(unusable)?;
         channel.check(|name| env::var(name).ok()).map_err(unusable)?;
         if let Channel::Command(command) = channel {

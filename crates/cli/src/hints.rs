@@ -1,8 +1,10 @@
 //! Hints for errors of the libraries: what the user can type or do about them.
 
-use longhaul::GitError;
+use crate::next_commands::quoted;
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::TransferError;
+use longhaul::workflow::WorktreeError;
+use longhaul::{ChannelError, GitError};
 use longhaul_store::{DatabaseError, LedgerError, StoreError};
 use std::io;
 use std::path::Path;
@@ -145,6 +147,25 @@ impl Hint for TransferError {
     }
 }
 
+impl Hint for WorktreeError {
+    fn hint(&self) -> Option<String> {
+        let hint = match self {
+            WorktreeError::NoRepository(_) | WorktreeError::NoCommit(_) => {
+                "commit the files of the project, or remove `isolation = \"worktree\"`".to_owned()
+            }
+            WorktreeError::UncommittedWork { top, .. } => format!(
+                "commit the files, or put them away with `git -C {} stash --include-untracked`; files that git \
+                 ignores may stay",
+                quoted(&top.to_string_lossy())
+            ),
+            WorktreeError::OldGit(_) => "install a newer git".to_owned(),
+            WorktreeError::Git(_) => "fix the cause, and try again".to_owned(),
+            WorktreeError::Store(error) => return error.hint(),
+        };
+        Some(hint)
+    }
+}
+
 fn path_hint(kind: io::ErrorKind) -> Option<String> {
     let hint = match kind {
         io::ErrorKind::NotFound => "check the path",
@@ -158,6 +179,21 @@ fn path_hint(kind: io::ErrorKind) -> Option<String> {
         _ => return None,
     };
     Some(hint.to_owned())
+}
+
+/// Returns what the user can do about a channel that cannot be used.
+pub fn channel_hint(error: &ChannelError) -> &'static str {
+    match error {
+        ChannelError::InvalidTopic | ChannelError::IncompleteUrl | ChannelError::UrlWithPassword => {
+            "write ntfy:TOPIC, or ntfy:https://HOST/TOPIC for your own server"
+        }
+        ChannelError::InvalidVariable => "export SLACK_WEBHOOK_URL, and write slack:SLACK_WEBHOOK_URL",
+        ChannelError::VariableNotSet(_) | ChannelError::VariableWithoutUrl(_) => {
+            "export the variable with the URL of the webhook before you start or recover the run"
+        }
+        ChannelError::NoCurl => "install curl",
+        ChannelError::NoDesktop => "install libnotify (the package libnotify-bin or libnotify)",
+    }
 }
 
 /// Returns what the user can do about an agent that cannot be started.

@@ -1,4 +1,4 @@
-//! Notification channels: the values of `--notify`. Maps each channel to a program and its input. It never
+//! Notification channels. Maps each channel to a program and its input. It never
 //! starts the program.
 //!
 //! No channel, argument or log contains a secret: Slack's URL comes from an environment variable, and `curl`
@@ -26,18 +26,33 @@ pub enum Channel {
     Command(String),
 }
 
-/// An invalid value of `--notify`, or a channel that cannot be used in this environment.
+/// The reason why a text is no channel, or why a channel cannot be used in this environment.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{error}; {hint}")]
-pub struct ChannelError {
-    /// The cause.
-    pub error: String,
-    /// What to type or install.
-    pub hint: &'static str,
-}
-
-fn invalid<T>(error: impl Into<String>, hint: &'static str) -> Result<T, ChannelError> {
-    Err(ChannelError { error: error.into(), hint })
+pub enum ChannelError {
+    /// The topic has other characters.
+    #[error("an ntfy topic has only letters, digits, `-` and `_`")]
+    InvalidTopic,
+    /// The URL has no host or no topic.
+    #[error("the URL has no host or no topic")]
+    IncompleteUrl,
+    /// The URL contains a password.
+    #[error("the URL contains a password, which every process of this machine could read")]
+    UrlWithPassword,
+    /// The name of Slack's variable is none. It may be the secret itself, so no error repeats it.
+    #[error("slack: takes the name of an environment variable, because the URL of a webhook is a secret")]
+    InvalidVariable,
+    /// Slack's variable is not set.
+    #[error("the variable {0} is not set")]
+    VariableNotSet(String),
+    /// Slack's variable contains something else.
+    #[error("the variable {0} does not contain a URL")]
+    VariableWithoutUrl(String),
+    /// The program that sends to ntfy and Slack is missing.
+    #[error("`{CURL}` is not on PATH")]
+    NoCurl,
+    /// Both programs for the desktop are missing.
+    #[error("neither `{}` nor `{}` is on PATH", DESKTOP[0], DESKTOP[1])]
+    NoDesktop,
 }
 
 impl FromStr for Channel {
@@ -55,7 +70,6 @@ impl FromStr for Channel {
 }
 
 fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
-    let hint = "write ntfy:TOPIC, or ntfy:https://HOST/TOPIC for your own server";
     let is_plain = |text: &str| text.chars().all(|c| c.is_ascii_graphic() && !matches!(c, '"' | '\\'));
     let is_topic = |text: &str| {
         !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
@@ -63,30 +77,24 @@ fn ntfy(topic: &str) -> Result<Channel, ChannelError> {
     let Some(rest) = topic.strip_prefix("https://").or_else(|| topic.strip_prefix("http://")) else {
         return match is_topic(topic) {
             true => Ok(Channel::Ntfy(format!("{NTFY_SERVER}/{topic}"))),
-            false => invalid("an ntfy topic has only letters, digits, `-` and `_`", hint),
+            false => Err(ChannelError::InvalidTopic),
         };
     };
     match rest.split_once('/') {
-        Some((host, _)) if host.contains('@') => {
-            invalid("the URL contains a password, which every process of this machine could read", hint)
-        }
+        Some((host, _)) if host.contains('@') => Err(ChannelError::UrlWithPassword),
         Some((host, path)) if !host.is_empty() && is_topic(path) && is_plain(host) => {
             Ok(Channel::Ntfy(topic.to_owned()))
         }
-        Some(_) | None => invalid("the URL has no host or no topic", hint),
+        Some(_) | None => Err(ChannelError::IncompleteUrl),
     }
 }
 
-// The value may be the secret itself, so no error repeats the value.
 fn slack(variable: &str) -> Result<Channel, ChannelError> {
     let is_name = variable.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && variable.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match is_name {
         true => Ok(Channel::Slack(variable.to_owned())),
-        false => invalid(
-            "slack: takes the name of an environment variable, because the URL of a webhook is a secret",
-            "export SLACK_WEBHOOK_URL, and write slack:SLACK_WEBHOOK_URL",
-        ),
+        false => Err(ChannelError::InvalidVariable),
     }
 }
 
@@ -110,13 +118,8 @@ impl Channel {
         match self {
             Channel::Command(_) => Ok(()),
             Channel::Desktop if DESKTOP.iter().any(|program| has(program)) => Ok(()),
-            Channel::Desktop => invalid(
-                "neither `notify-send` nor `osascript` is on PATH",
-                "install libnotify (the package libnotify-bin or libnotify)",
-            ),
-            Channel::Ntfy(_) | Channel::Slack(_) if !has(CURL) => {
-                invalid("`curl` is not on PATH", "install curl")
-            }
+            Channel::Desktop => Err(ChannelError::NoDesktop),
+            Channel::Ntfy(_) | Channel::Slack(_) if !has(CURL) => Err(ChannelError::NoCurl),
             Channel::Ntfy(_) => Ok(()),
             Channel::Slack(name) => webhook(name, &variable).map(drop),
         }
@@ -159,11 +162,10 @@ const TEXT: &str = "Content-Type: text/plain; charset=utf-8";
 const JSON: &str = "Content-Type: application/json";
 
 fn webhook(name: &str, variable: impl Fn(&str) -> Option<String>) -> Result<String, ChannelError> {
-    let hint = "export the variable with the URL of the webhook before you start or recover the run";
     match variable(name) {
         Some(url) if url.starts_with("https://") || url.starts_with("http://") => Ok(url),
-        Some(_) => invalid(format!("the variable {name} does not contain a URL"), hint),
-        None => invalid(format!("the variable {name} is not set"), hint),
+        Some(_) => Err(ChannelError::VariableWithoutUrl(name.to_owned())),
+        None => Err(ChannelError::VariableNotSet(name.to_owned())),
     }
 }
 

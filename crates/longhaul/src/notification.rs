@@ -1,6 +1,7 @@
 //! Notifications: one JSON object on the standard input of each `--notify` command. Keys are only ever added.
 //! The object contains wire words, numbers and the start of the task, but no text of the agent.
 
+use crate::ChannelError;
 use longhaul_core::{
     AfterWait, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Phase, Rfc3339, Run, RunId, Span,
 };
@@ -56,6 +57,7 @@ pub(crate) struct Message {
 
 /// A notification command that could not be started, or that failed.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct NotifyFailure {
     /// The command.
     pub command: String,
@@ -63,6 +65,8 @@ pub struct NotifyFailure {
     pub kind: NotificationKind,
     /// Cause of the failure, for people.
     pub reason: String,
+    /// The reason why the channel cannot be used. `None` for any other cause.
+    pub channel_error: Option<ChannelError>,
     /// File with the command's output.
     pub log: PathBuf,
 }

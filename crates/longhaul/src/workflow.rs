@@ -36,9 +36,9 @@ pub use worktrees::{WorktreeError, check_worktrees};
 pub use longhaul_core::{PhasePolicy, Reaction, Reactions, WorkflowLimits, WorkflowPolicy};
 pub use longhaul_store::{WorkflowPlan, WorkflowPosition, WorkflowSource};
 pub use longhaul_workflow::{
-    BUILTINS, Condition, FileCondition, GlobPattern, Isolation, ItemSource, LoopOptions, PhaseFile,
-    PromptContext, PromptItem, PromptTemplate, ResultCondition, ResultSchema, StageCondition, TemplateError,
-    Until, WorkflowFile, WorkflowFileError, builtin,
+    BUILTINS, Condition, FileCondition, GlobPattern, Isolation, ItemSource, LoopOptions, OptionError,
+    PhaseFile, PromptContext, PromptItem, PromptTemplate, ResultCondition, ResultSchema, StageCondition,
+    TemplateError, Until, WorkflowFile, WorkflowFileError, builtin,
 };
 
 // Its files.

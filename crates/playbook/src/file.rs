@@ -157,13 +157,7 @@ impl FileError {
                 "remove the link, or put a playbook there yourself, such as `{\"sections\": {}}`; nothing was changed"
                     .to_owned()
             }
-            FileError::Undo(UndoError::Nothing) => "there is nothing to undo".to_owned(),
-            FileError::Undo(UndoError::NoSuch(_) | UndoError::ContentDeleted(_)) => {
-                "`longhaul playbook history` lists the changes".to_owned()
-            }
-            FileError::Undo(UndoError::Edited { .. }) => {
-                "--force reverts it as well; it stays in the history".to_owned()
-            }
+            FileError::Undo(_) => "nothing was changed".to_owned(),
             FileError::Learning(error) => error.hint().to_owned(),
         }
     }

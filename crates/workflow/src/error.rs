@@ -16,12 +16,40 @@ pub struct WorkflowFileError {
     message: String,
     excerpt: String,
     hint: String,
+    option: Option<OptionError>,
+}
+
+/// The option or parameter that an error is about, by the name that the caller passed or must pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OptionError {
+    /// `from` names no phase.
+    From(String),
+    /// `only` names no phase.
+    Only(String),
+    /// `skip` names something else than a phase.
+    Skip(String),
+    /// `skip` names every phase.
+    SkipsAll,
+    /// The file has no such parameter.
+    UnknownParameter(String),
+    /// A required parameter has no value.
+    MissingParameter(String),
 }
 
 impl WorkflowFileError {
     /// Creates an error that has no position in the file.
     pub(crate) fn new(message: impl Into<String>, hint: impl Into<String>) -> WorkflowFileError {
-        WorkflowFileError { message: message.into(), excerpt: String::new(), hint: hint.into() }
+        WorkflowFileError { message: message.into(), excerpt: String::new(), hint: hint.into(), option: None }
+    }
+
+    /// Adds the option that the error is about.
+    pub(crate) fn about(self, option: OptionError) -> WorkflowFileError {
+        WorkflowFileError { option: Some(option), ..self }
+    }
+
+    /// Returns the option that the error is about, or `None` if it is only about the file.
+    pub fn option(&self) -> Option<&OptionError> {
+        self.option.as_ref()
     }
 
     /// Returns what to do about the error.
@@ -65,6 +93,7 @@ impl SourceText {
             message: format!("cannot read {}:{number}:{}: {message}", self.path.display(), column + 1),
             excerpt: excerpt(number, text, column, width),
             hint: hint.into(),
+            option: None,
         }
     }
 

@@ -22,7 +22,7 @@ mod toml_values;
 
 pub use builtin::{BUILTINS, builtin};
 pub use condition::{Condition, FileCondition, ResultCondition, StageCondition};
-pub use error::WorkflowFileError;
+pub use error::{OptionError, WorkflowFileError};
 pub use file::{Isolation, PhaseFile, Until, WorkflowFile, skip_note};
 pub use items::{GlobPattern, ItemSource, item_text, items_from_lines, items_from_pointer};
 pub use options::LoopOptions;

@@ -1,9 +1,9 @@
-//! Parameters of a workflow: values that its file declares and `--set` replaces. A required parameter has an empty
+//! Parameters of a workflow: values that its file declares and a user replaces. A required parameter has an empty
 //! default.
 
-use crate::WorkflowFileError;
 use crate::error::{SourceText, suggestion};
 use crate::toml_values::in_order;
+use crate::{OptionError, WorkflowFileError};
 use regex::{Captures, Regex};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -40,8 +40,9 @@ impl Parameters {
             let Some(known) = parameters.values.get_mut(name) else {
                 let names: Vec<&str> = parameters.values.keys().map(String::as_str).collect();
                 let path = source.path.display();
-                let message = format!("--set {name}: there is no parameter `{name}` in {path}");
-                return Err(WorkflowFileError::new(message, suggestion("parameters", name, &names)));
+                let message = format!("there is no parameter `{name}` in {path}");
+                let error = WorkflowFileError::new(message, suggestion("parameters", name, &names));
+                return Err(error.about(OptionError::UnknownParameter(name.clone())));
             };
             known.clone_from(value);
         }
@@ -99,6 +100,7 @@ impl Parameters {
         };
         let span = self.spans.get(name).cloned().unwrap_or_default();
         let message = format!("the parameter `{name}` has no value");
-        Err(source.error(span, message, format!("pass it: `--set {name}=TEXT`")))
+        let error = source.error(span, message, "give it a value");
+        Err(error.about(OptionError::MissingParameter(name.clone())))
     }
 }

@@ -27,7 +27,7 @@ use clap::ArgMatches;
 use longhaul::workflow::{WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_core::{RunSpec, WorkflowPolicy};
 use longhaul_store::{Home, WorkflowPlan, WorkflowSource};
-use longhaul_workflow::{BUILTINS, LoopOptions, WorkflowFile, WorkflowFileError, builtin};
+use longhaul_workflow::{BUILTINS, LoopOptions, OptionError, WorkflowFile, WorkflowFileError, builtin};
 pub use phase_run::OF_WORKFLOW;
 use phase_run::PhaseRuns;
 use std::collections::BTreeMap;
@@ -138,7 +138,17 @@ fn parse(source: &WorkflowSource, parameters: &[(String, String)]) -> Result<Wor
 
 impl From<WorkflowFileError> for Failure {
     fn from(error: WorkflowFileError) -> Failure {
-        Failure::usage(error.to_string(), error.hint())
+        let (text, hint) = (error.to_string(), error.hint().to_owned());
+        let (text, hint) = match error.option() {
+            None => (text, hint),
+            Some(OptionError::From(name)) => (format!("--from {name}: {text}"), hint),
+            Some(OptionError::Only(name)) => (format!("--only {name}: {text}"), hint),
+            Some(OptionError::Skip(name)) => (format!("--skip {name}: {text}"), hint),
+            Some(OptionError::SkipsAll) => ("--skip names every phase of the workflow".to_owned(), hint),
+            Some(OptionError::UnknownParameter(name)) => (format!("--set {name}: {text}"), hint),
+            Some(OptionError::MissingParameter(name)) => (text, format!("pass it: `--set {name}=TEXT`")),
+        };
+        Failure::usage(text, hint)
     }
 }
 

@@ -8,6 +8,7 @@ pub use remedies::{describe_applied, describe_next, describe_remedy};
 
 use super::{envelope_text, time};
 use crate::figures::LimitStatus;
+use crate::hints::channel_hint;
 use longhaul::NotifyFailure;
 use longhaul_core::{
     AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy, PromptKind,
@@ -365,9 +366,10 @@ pub fn dollars(amount: f64) -> String {
 
 /// Returns the warning about a notification that failed.
 pub fn notify_failure(failure: &NotifyFailure) -> String {
-    let NotifyFailure { command, kind, reason, log } = failure;
+    let NotifyFailure { command, kind, reason, channel_error, log, .. } = failure;
     let (kind, log) = (kind.as_str(), log.display());
-    format!("warning: `{command}` failed ({kind}): {reason}; its output is in {log}")
+    let hint = channel_error.as_ref().map(|error| format!("; {}", channel_hint(error))).unwrap_or_default();
+    format!("warning: `{command}` failed ({kind}): {reason}{hint}; its output is in {log}")
 }
 
 /// Lists the first paths, which fit a line or two, and the number of the others.

@@ -62,10 +62,12 @@ impl NotifySender {
     pub(crate) fn call(&mut self, notification: &Notification) {
         for (index, command) in self.channels.iter().enumerate() {
             let started = self.start_call(command, index, notification);
+            let channel_error = |error: &io::Error| error.get_ref()?.downcast_ref::<ChannelError>().cloned();
             let failure = NotifyFailure {
                 command: command.clone(),
                 kind: notification.kind(),
                 reason: String::new(),
+                channel_error: started.as_ref().err().and_then(channel_error),
                 log: self.files.log_path(&notification.name, index),
             };
             let stop_calls = self.stop_calls.subscribe();
@@ -107,10 +109,10 @@ impl NotifySender {
     }
 
     fn delivery(&self, channel: &str, notification: &Notification) -> io::Result<Delivery> {
-        let channel: Channel = channel.parse().map_err(|error: ChannelError| io_error(&error))?;
+        let channel: Channel = channel.parse().map_err(io::Error::other::<ChannelError>)?;
         let variable = |name: &str| self.environment.variable(name)?.into_string().ok();
         let project = self.cwd.file_name().unwrap_or_default().to_string_lossy();
-        channel.delivery(notification, &project, variable).map_err(|error| io_error(&error))
+        channel.delivery(notification, &project, variable).map_err(io::Error::other)
     }
 
     /// Collects the failures of calls that have ended.
@@ -140,10 +142,6 @@ impl NotifySender {
         }
         true
     }
-}
-
-fn io_error(error: &ChannelError) -> io::Error {
-    io::Error::other(error.to_string())
 }
 
 /// Waits until a command exits, times out, or `stop_calls` becomes true. Returns why it failed, or `None` if

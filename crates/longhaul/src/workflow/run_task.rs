@@ -9,7 +9,7 @@ use crate::recover::is_outcome_published;
 use crate::run_start::RunStart;
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
-    CancelSource, Fault, Limits, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
+    CancelSource, Fault, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
 };
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ pub(super) enum StartError {
     #[error(transparent)]
     Run(RunError),
     /// Its worktree could not be created.
-    #[error("{0}; {hint}", hint = .0.hint())]
+    #[error(transparent)]
     Worktree(WorktreeError),
     /// The thread that creates its worktree ended.
     #[error("cannot create the worktree: {0}")]
@@ -158,8 +158,7 @@ impl RunTask {
         if run.state().reopen_count >= self.resumes {
             return Ok(RunStart::Attach(dir.clone()));
         }
-        let spec = dir.plan()?.spec;
-        let spec = spec.clone().with(|spec| spec.policy.limits = limits(&spec.policy.limits, self.share));
+        let spec = with_share(dir.plan()?.spec, self.share);
         let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
         Ok(RunStart::Resume { dir: dir.clone(), options })
     }
@@ -189,12 +188,11 @@ async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<P
 
 /// Returns the description of a run with its share of the limits.
 pub(super) fn with_share(spec: RunSpec, share: RunShare) -> RunSpec {
-    spec.with(|spec| spec.policy.limits = limits(&spec.policy.limits, share))
-}
-
-/// Returns the limits of a run under its share. The share already respects the limits of the phase.
-fn limits(limits: &Limits, share: RunShare) -> Limits {
-    Limits { budget: share.budget.or(limits.budget), time: share.time.or(limits.time), ..*limits }
+    // The share already respects the limits of the phase.
+    spec.with(|spec| {
+        let limits = &mut spec.policy.limits;
+        (limits.budget, limits.time) = (share.budget.or(limits.budget), share.time.or(limits.time));
+    })
 }
 
 /// Reports when the run starts to wait and when it works again.

@@ -72,7 +72,7 @@ pub enum SkipReason {
     #[error("it is too large: {:.1} MB", *.0 as f64 / 1_048_576.0)]
     TooLarge(u64),
     /// It is older than requested.
-    #[error("it is older than --since")]
+    #[error("it is older than requested")]
     TooOld,
     /// The limit on the number of sessions was reached before it.
     #[error("it is beyond the limit")]

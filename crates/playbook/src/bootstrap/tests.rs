@@ -156,7 +156,7 @@ fn plans_sessions_and_reasons_for_skipping() {
             learn p/3.jsonl
             learn p/agent-5.jsonl
             learn p/6.jsonl
-            pass p/1.jsonl: it is older than --since
+            pass p/1.jsonl: it is older than requested
             pass p/2.jsonl: it was learned at 2026-11-23T00:30:00
             pass p/4.jsonl: it contains no messages
         "#]],

@@ -82,7 +82,7 @@ impl ApiJudge {
         let unusable = |message: String| JudgeError::unusable(Fault::Auth, message);
         if let Some(cloud) = settings.cloud {
             return Err(unusable(format!(
-                "{cloud} sends sessions to a cloud provider, which the judge does not support: use --judge claude, or name an API in AGENTIC_CONTEXT_BASE_URL"
+                "{cloud} sends sessions to a cloud provider, which the judge does not support: choose the judge `claude`, or name an API in AGENTIC_CONTEXT_BASE_URL"
             )));
         }
         let Some(credential) = &settings.credential else {

@@ -55,7 +55,7 @@ pub async fn reflect(
             format!(
                 "cannot ask the {question}: {model} accepts {tokens_max} tokens, and the playbook leaves no room for the transcript"
             ),
-            "remove points with `longhaul playbook edit`, or set a model that accepts more tokens",
+            "remove points of the playbook, or set a model that accepts more tokens",
         )));
     }
     let (mut rest, mut omitted) = newest(parts(slice.messages.clone(), room), PARTS_MAX);

@@ -321,7 +321,7 @@ async fn halves_parts_that_api_rejects() {
 async fn rejects_playbook_without_room() {
     expect![[r#"
         asked 0 times
-        cannot ask the reflector: scripted accepts 1500 tokens, and the playbook leaves no room for the transcript; remove points with `longhaul playbook edit`, or set a model that accepts more tokens
+        cannot ask the reflector: scripted accepts 1500 tokens, and the playbook leaves no room for the transcript; remove points of the playbook, or set a model that accepts more tokens
     "#]]
     .assert_eq(&judged(&scripted(1_500, []), &short()).await);
 }

@@ -95,8 +95,7 @@ fn file(subject: &StepInput<'_>) -> Result<PlaybookFile, StepError> {
         Err(cause) => matches!(cause.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
     };
     if is_gone {
-        let reason = "the project is no longer a directory; once it is restored, run `longhaul playbook learn --retry-failed`";
-        return Err(StepError::Never(format!("cannot use {}: {reason}", project.display())));
+        return Err(StepError::Never(format!("{} is no longer a directory", project.display())));
     }
     Ok(PlaybookFile::in_project(project))
 }

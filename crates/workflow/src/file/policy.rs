@@ -2,7 +2,7 @@
 
 use super::{Isolation, PhaseFile, WorkflowFile};
 use crate::error::suggestion;
-use crate::{LoopOptions, WorkflowFileError};
+use crate::{LoopOptions, OptionError, WorkflowFileError};
 use longhaul_core::{PhasePolicy, Span, Usd, WorkflowLimits, WorkflowPolicy};
 
 impl WorkflowFile {
@@ -25,8 +25,8 @@ impl WorkflowFile {
             phases: self.phases.iter().map(|phase| phase.policy(parallel_max)).collect(),
             iterations_max: options.iterations_max.unwrap_or(self.iterations_max).max(1),
             until_after: self.until.as_ref().map(|until| until.after),
-            from: self.option_phase("--from", options.from.as_deref())?,
-            only: self.option_phase("--only", options.only.as_deref())?,
+            from: self.option_phase(OptionError::From, options.from.as_deref())?,
+            only: self.option_phase(OptionError::Only, options.only.as_deref())?,
             skipped: self.skipped(&options.skip)?,
             parallel_max,
             limits,
@@ -36,25 +36,30 @@ impl WorkflowFile {
 
     /// Returns the indices of the phases that never take place.
     fn skipped(&self, names: &[String]) -> Result<Vec<usize>, WorkflowFileError> {
-        let indices = names.iter().map(|name| self.option_phase("--skip", Some(name)));
+        let indices = names.iter().map(|name| self.option_phase(OptionError::Skip, Some(name)));
         let indices: Vec<usize> = indices.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect();
         if (0..self.phases.len()).all(|phase| indices.contains(&phase)) {
-            let message = "--skip names every phase of the workflow";
-            return Err(WorkflowFileError::new(message, "leave at least one phase"));
+            let message = "every phase of the workflow is skipped";
+            let error = WorkflowFileError::new(message, "leave at least one phase");
+            return Err(error.about(OptionError::SkipsAll));
         }
         Ok(indices)
     }
 
     /// Returns the index of the phase that an option names.
-    fn option_phase(&self, option: &str, name: Option<&str>) -> Result<Option<usize>, WorkflowFileError> {
+    fn option_phase(
+        &self,
+        option: fn(String) -> OptionError,
+        name: Option<&str>,
+    ) -> Result<Option<usize>, WorkflowFileError> {
         let Some(name) = name else { return Ok(None) };
         match self.phases.iter().position(|phase| phase.name == name) {
             Some(index) => Ok(Some(index)),
             None => {
                 let names: Vec<&str> = self.phases.iter().map(|phase| phase.name.as_str()).collect();
-                let message =
-                    format!("{option} {name}: there is no phase `{name}` in {}", self.source.path.display());
-                Err(WorkflowFileError::new(message, suggestion("phases", name, &names)))
+                let message = format!("there is no phase `{name}` in {}", self.source.path.display());
+                let error = WorkflowFileError::new(message, suggestion("phases", name, &names));
+                Err(error.about(option(name.to_owned())))
             }
         }
     }

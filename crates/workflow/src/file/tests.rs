@@ -197,8 +197,9 @@ fn options_replace_settings() {
 
     let unknown = LoopOptions { from: Some("porve".to_owned()), ..LoopOptions::default() };
     let error = workflow.policy(&unknown).expect_err("an unknown phase");
-    assert_eq!(error.to_string(), "--from porve: there is no phase `porve` in loop.toml");
+    assert_eq!(error.to_string(), "there is no phase `porve` in loop.toml");
     assert_eq!(error.hint(), "did you mean prove?");
+    assert_eq!(error.option(), Some(&OptionError::From("porve".to_owned())));
 }
 
 #[test]
@@ -224,12 +225,12 @@ fn parameters_are_replaced() {
     let expected = "docker ps --format '{{.ID}}' x y";
     assert!(matches!(source, Some(ItemSource::Lines(command)) if command == expected), "{source:?}");
     let error = parse(text, &[("nmae", "x")]).expect_err("an unknown parameter");
-    assert_eq!(error, "--set nmae: there is no parameter `nmae` in loop.toml\n= did you mean name?");
+    assert_eq!(error, "there is no parameter `nmae` in loop.toml\n= did you mean name?");
     // Only a value that a command needs is required; the graph shows the others.
     let required = text.replacen("\"a\"", "\"\"", 1);
     let workflow = parse(&required, &[]).expect("a workflow");
     let error = workflow.policy(&LoopOptions::default()).expect_err("a required parameter");
-    assert_eq!(error.hint(), "pass it: `--set name=TEXT`");
+    assert_eq!(error.option(), Some(&OptionError::MissingParameter("name".to_owned())));
     assert!(
         error.to_string().starts_with("cannot read loop.toml:2:1: the parameter `name` has no value\n"),
         "{error}"

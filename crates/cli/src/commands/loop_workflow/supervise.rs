@@ -6,6 +6,7 @@ use crate::args::GlobalArgs;
 use crate::commands::detach;
 use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
+use crate::hints::Hint;
 use crate::{open_home, run_learning, runtime, signals};
 use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
@@ -59,7 +60,7 @@ impl WorkflowObserver for DetachedProgress {
 
 impl From<WorktreeError> for Failure {
     fn from(error: WorktreeError) -> Failure {
-        Failure::not_started(error.to_string(), error.hint())
+        Failure { hint: error.hint(), ..Failure::not_started(error.to_string(), "") }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::Templates;
 use longhaul_playbook::points::threshold;
-use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UserError};
+use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UndoError, UserError};
 use longhaul_store::DatabaseError;
 use std::env;
 use std::path::PathBuf;
@@ -62,7 +62,17 @@ pub fn similarity_threshold() -> (f64, Option<String>) {
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
         let exit_code = matches!(error, FileError::Undo(_)).then_some(USAGE);
-        let failure = Failure::not_started(error.to_string(), error.hint());
+        let hint = match &error {
+            FileError::Undo(UndoError::Nothing) => "there is nothing to undo".to_owned(),
+            FileError::Undo(UndoError::NoSuch(_) | UndoError::ContentDeleted(_)) => {
+                "`longhaul playbook history` lists the changes".to_owned()
+            }
+            FileError::Undo(UndoError::Edited { .. }) => {
+                "--force reverts it as well; it stays in the history".to_owned()
+            }
+            error => error.hint(),
+        };
+        let failure = Failure::not_started(error.to_string(), hint);
         Failure { exit_code: exit_code.unwrap_or(failure.exit_code), ..failure }
     }
 }

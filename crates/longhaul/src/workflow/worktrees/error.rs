@@ -18,7 +18,7 @@ pub enum WorktreeError {
     #[error("the git repository {} has no commit, so its runs cannot have worktrees", .0.display())]
     NoCommit(PathBuf),
     /// A worktree contains only committed work.
-    #[error("{} has uncommitted changes: {}", top.display(), listed(files))]
+    #[error("worktrees contain only committed work, and {} has uncommitted changes: {}", top.display(), listed(files))]
     UncommittedWork {
         /// Top of the repository.
         top: PathBuf,
@@ -47,22 +47,6 @@ impl WorktreeError {
         let text = self.to_string();
         let (_, rest) = text.split_once("Unable to create '")?;
         Some(rest.split_once("': File exists")?.0.to_owned())
-    }
-
-    /// Returns what a user can do about it.
-    pub fn hint(&self) -> String {
-        match self {
-            WorktreeError::NoRepository(_) | WorktreeError::NoCommit(_) => {
-                "commit the files of the project, or remove `isolation = \"worktree\"`".to_owned()
-            }
-            WorktreeError::UncommittedWork { top, .. } => format!(
-                "worktrees contain only committed work: commit the files, or put them away with \
-                 `git -C {} stash --include-untracked`; files that git ignores may stay",
-                quoted(&top.to_string_lossy())
-            ),
-            WorktreeError::OldGit(_) => "install a newer git".to_owned(),
-            WorktreeError::Git(_) | WorktreeError::Store(_) => "fix the cause, and try again".to_owned(),
-        }
     }
 }
 

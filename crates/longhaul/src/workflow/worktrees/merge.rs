@@ -26,15 +26,11 @@ impl Worktrees {
     /// the worktrees end. Can be repeated: a merged result is never merged again.
     ///
     /// # Errors
-    /// Returns for people what is not merged, and what to type.
+    /// Returns for people what is not merged, and what to do in git.
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
         let unmerged = repeat_interrupted(|| self.try_merge(runs)).map_err(|error| {
             let top = self.top.display();
-            let remedy = remedy(&error);
-            format!(
-                "cannot merge into {top}: {error}. {remedy}, then type `longhaul resume {}`",
-                self.workflow
-            )
+            format!("cannot merge into {top}: {error}. {}, then resume the workflow", remedy(&error))
         })?;
         if unmerged.is_empty() { Ok(()) } else { Err(self.explain(&unmerged, runs.len())) }
     }
@@ -122,7 +118,7 @@ impl Worktrees {
         Ok(Some(result))
     }
 
-    /// Says for people which results are not merged, why, and what to type.
+    /// Says for people which results are not merged, why, and what to do in git.
     fn explain(&self, unmerged: &[(&DoneRun, Unmerged)], count: usize) -> String {
         let top = quoted(&self.top.to_string_lossy());
         let mut text = format!("{} of {count} results are not merged.", unmerged.len());
@@ -151,7 +147,7 @@ impl Worktrees {
                 Unmerged::Failed(error) => format!(" {branch}: {error}. {}.", remedy(error)),
             };
         }
-        text + &format!(" Then type `longhaul resume {}`.", self.workflow)
+        text + " Then resume the workflow."
     }
 }
 

@@ -113,7 +113,7 @@ fn a_conflict_leaves_out_one_result_and_its_command_works() {
     ];
     let problem = project.worktrees.merge(&runs).expect_err("two results conflict");
     let command = format!("git -C {} merge longhaul/kxhfgg/1-prove-2", project.top.display());
-    for text in ["1 of 3 results", "conflicts in a.txt", &command, "`longhaul resume kxhfgg`"] {
+    for text in ["1 of 3 results", "conflicts in a.txt", &command, "resume the workflow"] {
         assert!(problem.contains(text), "no {text} in {problem}");
     }
     assert_eq!(project.read("a.txt").as_deref(), Some("first\n"));

@@ -12,7 +12,7 @@ const MESSAGELESS_TYPES: &[&str] =
     &["summary", "file-history-snapshot", "custom-title", "ai-title", "agent-name", "last-prompt", "tag"];
 
 const HINT: &str =
-    "name a session file of Claude Code, or the stream that it prints with --output-format stream-json";
+    "name a session file of Claude Code, or the stream that it prints in its format stream-json";
 
 #[derive(Deserialize)]
 struct Row<'a> {
