@@ -22,16 +22,14 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
     }
     // No call can name a path that is not UTF-8, and no relative path can be resolved against it.
     let home = Some(env::var("HOME").unwrap_or_default()).filter(|_| !args.block_paths.is_empty());
-    let rules = GuardRules {
-        allow_tools: texts(&args.agent.allow_tools),
-        deny_tools: texts(&args.agent.deny_tools),
-        block_urls: texts(&block_urls),
-        block_paths: args.block_paths.clone(),
-        // Only a workflow limits edits: to the files of an item.
-        edit_paths: Vec::new(),
-        home,
-        answers: answer_flags::parse_answers(args)?.map(|answers| answers.entries().clone()),
-    };
+    // Only a workflow limits edits: to the files of an item.
+    let mut rules = GuardRules::default();
+    rules.allow_tools = texts(&args.agent.allow_tools);
+    rules.deny_tools = texts(&args.agent.deny_tools);
+    rules.block_urls = texts(&block_urls);
+    rules.block_paths.clone_from(&args.block_paths);
+    rules.home = home;
+    rules.answers = answer_flags::parse_answers(args)?.map(|answers| answers.entries().clone());
     let guards = Guards::compile(&rules, cwd).or_usage(
         "cannot block a path",
         "name each path with --block-path: absolute, below `~/`, or relative to the working directory",

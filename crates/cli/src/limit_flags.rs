@@ -11,7 +11,7 @@ use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
 pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, policy: &mut Policy) {
     set(args, &mut policy.limits);
     if let Some(time) = wrap_up.wrap_up_reserve {
-        policy.wrap_up = Some(WrapUp { reserve: Some(time) });
+        policy.wrap_up = Some(WrapUp::new(Some(time)));
     }
     if wrap_up.no_wrap_up {
         policy.wrap_up = None;

@@ -184,20 +184,22 @@ pub fn flags_to_raise_limits(policy: &Policy, used: &LimitUsage, ended_by: Optio
 }
 
 fn with_more(limits: Limits, limit: Limit) -> Limits {
-    let longer = |more| Limits {
-        time: limits.time.map(|time| time + more),
-        wall: limits.wall.map(|wall| wall + more),
-        ..limits
+    let more = match limit {
+        Limit::Time => limits.time.unwrap_or_default(),
+        Limit::Wall => limits.wall.unwrap_or_default(),
+        Limit::Budget | Limit::Tokens | Limit::Turns | Limit::Attempts => Span::ZERO,
     };
-    match limit {
-        Limit::Budget => Limits { budget: limits.budget.map(|usd| usd + usd), ..limits },
-        Limit::Tokens => Limits { tokens: limits.tokens.map(|count| count.saturating_mul(2)), ..limits },
-        Limit::Time => longer(limits.time.unwrap_or_default()),
-        Limit::Wall => longer(limits.wall.unwrap_or_default()),
-        Limit::Turns => Limits { turns: limits.turns.map(|count| count.saturating_mul(2)), ..limits },
+    limits.with(|limits| match limit {
+        Limit::Budget => limits.budget = limits.budget.map(|usd| usd + usd),
+        Limit::Tokens => limits.tokens = limits.tokens.map(|count| count.saturating_mul(2)),
+        Limit::Time | Limit::Wall => {
+            limits.time = limits.time.map(|time| time + more);
+            limits.wall = limits.wall.map(|wall| wall + more);
+        }
+        Limit::Turns => limits.turns = limits.turns.map(|count| count.saturating_mul(2)),
         // A resumed run gets the same number of attempts again.
-        Limit::Attempts => limits,
-    }
+        Limit::Attempts => {}
+    })
 }
 
 /// Formats an amount for the command line: in cents, or with more digits if the amount has them.
@@ -221,16 +223,17 @@ pub fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::flags_to_raise_limits;
-    use longhaul_core::{Limit, LimitUsage, Limits, Policy, Preset, Span, Usd, WrapUp};
+    use longhaul_core::{Limit, LimitUsage, Limits, Preset, Span, Usd, WrapUp};
 
     fn check(limits: Limits, used: LimitUsage, expected: Option<&str>) {
-        let policy = Policy { limits, wrap_up: Some(WrapUp { reserve: None }), ..Preset::Default.policy() };
+        let mut policy = Preset::Default.policy();
+        (policy.limits, policy.wrap_up) = (limits, Some(WrapUp::new(None)));
         assert_eq!(flags_to_raise_limits(&policy, &used, None).as_deref(), expected, "{limits:?} {used:?}");
     }
 
     #[test]
     fn adds_the_original_amount_until_some_remains() {
-        let budget = Limits { budget: Some(Usd(2_000_000)), ..Limits::default() };
+        let budget = Limits::default().with(|limits| limits.budget = Some(Usd(2_000_000)));
         check(
             budget,
             LimitUsage { cost: Usd(2_000_000), ..LimitUsage::default() },
@@ -247,16 +250,16 @@ mod tests {
             Some("--add-budget 14.00"),
         );
         check(budget, LimitUsage { cost: Usd(5), ..LimitUsage::default() }, None);
-        let policy = Policy { limits: budget, ..Preset::Default.policy() };
+        let policy = Preset::Default.policy().with(|policy| policy.limits = budget);
         let flags = flags_to_raise_limits(&policy, &LimitUsage::default(), Some(Limit::Budget));
         assert_eq!(flags.as_deref(), Some("--add-budget 2.00"));
-        let small = Limits { budget: Some(Usd(1_500)), ..Limits::default() };
+        let small = Limits::default().with(|limits| limits.budget = Some(Usd(1_500)));
         check(small, LimitUsage { cost: Usd(1_600), ..LimitUsage::default() }, Some("--add-budget 0.0045"));
-        let turns = Limits { turns: Some(6), tokens: Some(1_000), ..Limits::default() };
+        let turns = Limits::default().with(|limits| (limits.turns, limits.tokens) = (Some(6), Some(1_000)));
         let used = LimitUsage { turns: 6, tokens: 1_200, ..LimitUsage::default() };
         check(turns, used, Some("--max-tokens 2000 --max-turns 12"));
-        let time =
-            Limits { time: Some(Span::from_mins(60)), wall: Some(Span::from_mins(90)), ..Limits::default() };
+        let times = (Some(Span::from_mins(60)), Some(Span::from_mins(90)));
+        let time = Limits::default().with(|limits| (limits.time, limits.wall) = times);
         check(time, LimitUsage { time: Span::from_mins(60), ..LimitUsage::default() }, Some("--add-time 1h"));
         check(
             time,

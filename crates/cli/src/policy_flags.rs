@@ -128,15 +128,13 @@ pub fn apply_keep_going(flags: &KeepGoingArgs, policy: &mut Policy) {
     if !flags.keep_going {
         return;
     }
-    let default = KeepGoing::DEFAULT;
     let limits = &policy.limits;
-    policy.keep_going = Some(KeepGoing {
-        keep_improving: flags.keep_improving || limits.time.max(limits.wall) >= Some(IMPROVE_FROM),
-        status_every: flags.status_every.unwrap_or(default.status_every),
-        idle_stops_max: flags.max_idle_stops.map_or(default.idle_stops_max, Into::into),
-        done_when: flags.done_when.clone(),
-        ..default
-    });
+    let mut keep_going = KeepGoing::DEFAULT;
+    keep_going.keep_improving = flags.keep_improving || limits.time.max(limits.wall) >= Some(IMPROVE_FROM);
+    keep_going.status_every = flags.status_every.unwrap_or(keep_going.status_every);
+    keep_going.idle_stops_max = flags.max_idle_stops.map_or(keep_going.idle_stops_max, Into::into);
+    keep_going.done_when.clone_from(&flags.done_when);
+    policy.keep_going = Some(keep_going);
 }
 
 #[cfg(test)]

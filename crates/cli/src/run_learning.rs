@@ -33,7 +33,9 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
         return Err(Failure::not_started(error, hint));
     }
     let judge = args.learn_judge.unwrap_or(JudgeKind::Api);
-    Ok(Some(LearnOptions { judge: judge.as_str().to_owned(), tokens_max: args.learn_tokens }))
+    let mut options = LearnOptions::new(judge.as_str());
+    options.tokens_max = args.learn_tokens;
+    Ok(Some(options))
 }
 
 /// Queues the sessions of a finished run for learning. Its agent may have been killed before its hook could

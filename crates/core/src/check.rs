@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The checks of a run and their limits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Checks {
     /// Commands in shell syntax. They run in order, and the first failure decides.
     pub commands: Vec<String>,

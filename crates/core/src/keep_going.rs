@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Settings of keep-going.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct KeepGoing {
     /// Whether to ask for more than the task: to improve the work until nothing is left to improve.
     pub keep_improving: bool,

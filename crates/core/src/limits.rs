@@ -22,6 +22,7 @@ const WRAP_UP_TURNS: u32 = 3;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct Limits {
     /// Maximum cost.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,6 +47,7 @@ pub struct Limits {
 /// The reserve of a limit, in which the agent can save its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct WrapUp {
     /// Reserve of a time limit. `None` is a tenth of it, from 30 s to 5 min.
     #[serde(default)]
@@ -135,7 +137,21 @@ pub struct Remaining {
     pub time: Option<Span>,
 }
 
+impl WrapUp {
+    /// Creates the reserve, of this length for time limits.
+    pub fn new(reserve: Option<Span>) -> WrapUp {
+        WrapUp { reserve }
+    }
+}
+
 impl Limits {
+    /// Returns the limits after `edit` changed them.
+    #[must_use]
+    pub fn with(mut self, edit: impl FnOnce(&mut Limits)) -> Limits {
+        edit(&mut self);
+        self
+    }
+
     /// Returns by how much these limits are higher than `before`. A limit that is unset in either adds
     /// nothing.
     pub fn increase_over(&self, before: &Limits) -> Remaining {

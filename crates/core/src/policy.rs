@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// The behavior of a run. It is fixed when the run starts and stored in its plan.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Policy {
     /// Limits over all attempts.
     #[serde(default)]
@@ -79,6 +80,13 @@ impl Policy {
     /// Returns whether a supervisor must run while the agent works, to enforce limits or for keep-going.
     pub fn needs_supervisor(&self) -> bool {
         self.limits.can_end_run() || self.keep_going.is_some()
+    }
+
+    /// Returns the policy after `edit` changed it.
+    #[must_use]
+    pub fn with(mut self, edit: impl FnOnce(&mut Policy)) -> Policy {
+        edit(&mut self);
+        self
     }
 
     /// Checks that the settings do not contradict each other.

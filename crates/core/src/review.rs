@@ -10,6 +10,7 @@ const RETRIES_MAX: u32 = 2;
 /// How a model reviews the work.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct Review {
     /// The model, as the agent names it. `None` for the model of the run.
     pub model: Option<String>,

@@ -96,7 +96,6 @@ impl RunSpec {
         prompt: impl Into<String>,
         policy: Policy,
     ) -> RunSpec {
-        let (leading_args, args) = (Vec::new(), Vec::new());
         RunSpec {
             name: None,
             prompt: prompt.into(),
@@ -104,7 +103,7 @@ impl RunSpec {
             session: None,
             model: None,
             permission_mode: None,
-            agent: AgentProgram { name: "claude".to_owned(), program: program.into(), leading_args, args },
+            agent: AgentProgram::new("claude", program),
             guards: GuardRules::default(),
             network: None,
             notify: Vec::new(),
@@ -147,6 +146,7 @@ impl RunSpec {
 /// The agent CLI of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct AgentProgram {
     /// Name of the agent in Longhaul: `claude` or `acp`.
     pub name: String,
@@ -162,10 +162,19 @@ pub struct AgentProgram {
     pub args: Vec<String>,
 }
 
+impl AgentProgram {
+    /// Describes an agent without further arguments.
+    pub fn new(name: impl Into<String>, program: impl Into<PathBuf>) -> AgentProgram {
+        let (leading_args, args) = (Vec::new(), Vec::new());
+        AgentProgram { name: name.into(), program: program.into(), leading_args, args }
+    }
+}
+
 /// The guards of a run, as configured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct GuardRules {
     /// Patterns of allowed tools. Empty allows all.
     pub allow_tools: Vec<String>,
@@ -198,12 +207,20 @@ impl GuardRules {
 /// How the sessions of a run receive key points of the playbook, and how a judge finds new ones in them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct LearnOptions {
     /// Judge of the sessions: `api` or `claude`.
     pub judge: String,
     /// Maximum length of the key points for a session, in estimated tokens. `None` for the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_max: Option<u64>,
+}
+
+impl LearnOptions {
+    /// Creates options with key points of the default length.
+    pub fn new(judge: impl Into<String>) -> LearnOptions {
+        LearnOptions { judge: judge.into(), tokens_max: None }
+    }
 }
 
 /// A harness that a run is started for.

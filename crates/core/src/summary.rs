@@ -7,11 +7,19 @@ use strum::IntoStaticStr;
 /// How a model summarizes older work for a handoff prompt.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct HandoffSummary {
     /// The model, as the agent names it.
     pub model: String,
     /// Timeout of the summary. After it, the handoff prompt is sent without the summary.
     pub timeout: Span,
+}
+
+impl HandoffSummary {
+    /// Creates the settings of a summary by this model.
+    pub fn new(model: impl Into<String>, timeout: Span) -> HandoffSummary {
+        HandoffSummary { model: model.into(), timeout }
+    }
 }
 
 /// Report on a summary, sent once none of its processes is left.

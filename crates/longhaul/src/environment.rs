@@ -19,6 +19,7 @@ pub type StoreHint = fn(&StoreError) -> Option<String>;
 /// The environment of an agent: its variables, before the dialect adds and removes some, and the helper
 /// programs.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Environment {
     /// Whether the environment starts empty instead of as a copy of the supervisor's.
     pub clear: bool,

@@ -8,6 +8,7 @@ use longhaul_store::{Journal, RunDir};
 
 /// How to resume a finished run. By default it continues as it is.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct ResumeOptions {
     /// Request for the agent.
     pub request: ResumeRequest,

@@ -15,6 +15,7 @@ use std::process;
 
 /// The report of a finished run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RunReport {
     /// The run.
     pub run: RunId,

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 /// A request for a new run. A [`RunSpec`] converts into one.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RunRequest {
     /// Where the run is stored, and its id.
     pub placement: Placement,

@@ -64,7 +64,7 @@ pub async fn summarize(
     let marker = RunMarker::unowned();
     let dialect = dialect_of(&spec)?;
     let context = AgentContext::new(spec, marker.run().clone()).map_err(SuperviseError::from)?;
-    let HandoffSummary { model, timeout } = summary;
+    let HandoffSummary { model, timeout, .. } = summary;
     let Some(invocation) = dialect.summary_invocation(&context, 0, model, prompt) else {
         return Err(SummarizeError::NotPossible(dialect.name()));
     };

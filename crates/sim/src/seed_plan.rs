@@ -48,14 +48,14 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     // Drawn last, so that older seeds keep their meaning.
     let has_summary = !rng.one_in(4);
     let timeout = Span(rng.log_uniform(Interval::new(1_000, 120_000)));
-    policy.handoff_summary = has_summary.then(|| HandoffSummary { model: "haiku".to_owned(), timeout });
+    policy.handoff_summary = has_summary.then(|| HandoffSummary::new("haiku", timeout));
     mix.summary_fails = rng.pick(&[0, 300_000, 1_000_000]);
     mix.summary_hangs = rng.pick(&[0, 300_000]);
     if rng.one_in(4) {
         let timeout = (!rng.one_in(4)).then(|| Span(rng.log_uniform(Interval::new(1_000, HOUR))));
-        let commands = vec!["true".to_owned()];
-        policy.checks =
-            Some(Checks { commands, failures_max: 1 + rng.below(6) as u32, timeout, review: None });
+        let mut checks = Checks::new(vec!["true".to_owned()]);
+        (checks.failures_max, checks.timeout) = (1 + rng.below(6) as u32, timeout);
+        policy.checks = Some(checks);
         mix.check_fails = rng.pick(&[0, 300_000, 900_000]);
         mix.check_hangs = rng.pick(&[0, 100_000]);
     }
@@ -82,12 +82,13 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
 fn review(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     let failures_max = 1 + rng.below(6) as u32;
     let timeout = Span(rng.log_uniform(Interval::new(1_000, HOUR)));
-    let checks = policy.checks.get_or_insert_with(|| Checks {
-        failures_max,
-        timeout: None,
-        ..Checks::new(Vec::new())
+    let checks = policy.checks.get_or_insert_with(|| {
+        let mut checks = Checks::new(Vec::new());
+        (checks.failures_max, checks.timeout) = (failures_max, None);
+        checks
     });
-    checks.review = Some(Review { model: None, timeout });
+    let review = checks.review.insert(Review::new(None));
+    review.timeout = timeout;
     policy.keep_going = None;
     mix.review_fails = rng.pick(&[0, 300_000, 900_000]);
     mix.review_hangs = rng.pick(&[0, 100_000]);
@@ -145,34 +146,31 @@ fn policy(rng: &mut Rng) -> Policy {
 /// Draws limits, each in some of the runs. A few runs are a whole day of work.
 fn limit(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
     let sometimes = |rng: &mut Rng, min, max| rng.one_in(3).then(|| rng.log_uniform(Interval::new(min, max)));
-    policy.limits = Limits {
-        budget: sometimes(rng, 1, 2_000_000).map(Usd),
-        tokens: sometimes(rng, 1, 300_000),
-        time: sometimes(rng, 1, 2 * HOUR).map(Span),
-        wall: sometimes(rng, 1, 12 * HOUR).map(Span),
-        turns: sometimes(rng, 1, 40).map(|turns| turns as u32),
-        memory: sometimes(rng, 1, 1 << 40),
-    };
+    let limits = &mut policy.limits;
+    limits.budget = sometimes(rng, 1, 2_000_000).map(Usd);
+    limits.tokens = sometimes(rng, 1, 300_000);
+    limits.time = sometimes(rng, 1, 2 * HOUR).map(Span);
+    limits.wall = sometimes(rng, 1, 12 * HOUR).map(Span);
+    limits.turns = sometimes(rng, 1, 40).map(|turns| turns as u32);
+    limits.memory = sometimes(rng, 1, 1 << 40);
     policy.wrap_up = match rng.below(4) {
         0 => None,
-        1 => Some(WrapUp { reserve: Some(Span(rng.log_uniform(Interval::new(0, HOUR)))) }),
-        _ => Some(WrapUp { reserve: None }),
+        1 => Some(WrapUp::new(Some(Span(rng.log_uniform(Interval::new(0, HOUR)))))),
+        _ => Some(WrapUp::new(None)),
     };
     mix.exceeds_memory = rng.pick(&[0, 20_000, 300_000]);
     if rng.one_in(256) {
-        policy.limits = Limits { time: Some(Span::from_hours(24)), ..Limits::default() };
+        policy.limits = Limits::default().with(|limits| limits.time = Some(Span::from_hours(24)));
         (mix.work, mix.think) = (Interval::new(2_000, 4_000), Interval::new(500, 120_000));
     }
 }
 
 /// Draws an agent that stops on its own, before its work is done or without a done claim.
 fn keep_going(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
-    policy.keep_going = Some(KeepGoing {
-        keep_improving: rng.one_in(2),
-        status_every: rng.below(4) as u32,
-        idle_stops_max: 1 + rng.below(4) as u32,
-        ..KeepGoing::DEFAULT
-    });
+    let keep_going = policy.keep_going.insert(KeepGoing::DEFAULT);
+    keep_going.keep_improving = rng.one_in(2);
+    keep_going.status_every = rng.below(4) as u32;
+    keep_going.idle_stops_max = 1 + rng.below(4) as u32;
     mix.stops_early = rng.pick(&[0, 100_000, 600_000]);
     mix.claims = rng.pick(&[200_000, 700_000, 1_000_000]);
     mix.claims_early = rng.pick(&[0, 50_000, 300_000]);

@@ -55,7 +55,9 @@ mod tests {
     fn quotes_path_as_one_word() {
         let hook =
             Program { path: "/o'brien/my tools/longhaul".into(), leading_args: vec!["hook".to_owned()] };
-        let hooks = hooks(&LearnOptions { judge: "api".to_owned(), tokens_max: Some(900) }, &hook);
+        let mut learn = LearnOptions::new("api");
+        learn.tokens_max = Some(900);
+        let hooks = hooks(&learn, &hook);
         assert_eq!(
             hooks["SessionEnd"][0]["hooks"][0]["command"],
             r"'/o'\''brien/my tools/longhaul' 'hook' SessionEnd '--judge=api' --max-tokens=900"

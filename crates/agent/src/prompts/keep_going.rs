@@ -72,7 +72,8 @@ mod tests {
     #[test]
     fn renders_keep_going_prompts() {
         let finish = Program { path: "/bin/longhaul".into(), leading_args: vec!["finish-tool".to_owned()] };
-        let keep_going = KeepGoing { done_when: Some("ALL DONE".to_owned()), ..KeepGoing::DEFAULT };
+        let mut keep_going = KeepGoing::DEFAULT;
+        keep_going.done_when = Some("ALL DONE".to_owned());
         let mut by_both = context(|spec| spec.policy.keep_going = Some(keep_going));
         by_both.finish_tool = Some(finish.clone());
         let mut by_tool = context(|_| ());

@@ -57,7 +57,7 @@ fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<Summa
         Ok(spec) => spec,
         Err(error) => return no_summary(&error),
     };
-    let summary = HandoffSummary { model: model.to_owned(), timeout: Preset::Default.summary_timeout() };
+    let summary = HandoffSummary::new(model, Preset::Default.summary_timeout());
     let result = runtime::new()?.block_on(async {
         let mut cancels = signals::cancels()?;
         let cancelled = async {

@@ -48,8 +48,9 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
             }
         };
         require_remaining(&spec.policy, &dir)?;
-        let options = Box::new(ResumeOptions { request, spec: Some(spec) });
-        RunStart::Resume { dir, options }
+        let mut options = ResumeOptions::default();
+        (options.request, options.spec) = (request, Some(spec));
+        RunStart::Resume { dir, options: Box::new(options) }
     };
     let lifecycle = Lifecycle::for_plan(global, &plan).filter(|_| !args.detached);
     let display = DisplayOptions::open(global, &args.events, args.detached)?;

@@ -86,7 +86,8 @@ impl PreparedRun {
         let has_permission_mode = self.spec.permission_mode.is_some() || !is_claude;
         let options = DisplayOptions { has_permission_mode, ..options };
         let PreparedRun { spec, placement, inherited, origins, .. } = self;
-        let request = RunRequest { placement, spec, inherited, origins, workflow: None };
+        let mut request = RunRequest::from(spec);
+        (request.placement, request.inherited, request.origins) = (placement, inherited, origins);
         supervise_and_print(global, options, &open_home::open()?, request.into())
     }
 }
@@ -101,14 +102,15 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
     let display = DisplayOptions::open(global, &args.events, args.detached)?;
-    let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
+    let mut options = Box::new(ResumeOptions::default());
+    options.spec = Some(spec);
     supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })
 }
 
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let ResolvedPolicy { preset, mut policy } = resolve(&args.policy, args.resume_or_new.is_some());
     let timeout = preset.summary_timeout();
-    policy.handoff_summary = args.handoff_summary.clone().map(|model| HandoffSummary { model, timeout });
+    policy.handoff_summary = args.handoff_summary.clone().map(|model| HandoffSummary::new(model, timeout));
     limit_flags::apply(&args.limits, &args.wrap_up, &mut policy);
     let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
     change_checks(&args.agent.check, &args.policy.values, dir, &mut policy)?;

@@ -22,15 +22,14 @@ const SUBCOMMAND: &str = "watchdog";
 /// Returns the environment of every agent: this process's variables, and this program as watchdog and as
 /// server of the finish tool. Both are missing if the program's own path is unknown.
 pub fn environment() -> Environment {
-    Environment {
-        watchdog: subcommand(SUBCOMMAND),
-        finish_tool: subcommand(finish_tool::SUBCOMMAND),
-        hook: run_learning::hook(),
-        notified_command: Some(notified_command),
-        notified_workflow_command: Some(notified_workflow_command),
-        store_hint: Some(StoreError::hint),
-        ..Environment::default()
-    }
+    let mut environment = Environment::default();
+    environment.watchdog = subcommand(SUBCOMMAND);
+    environment.finish_tool = subcommand(finish_tool::SUBCOMMAND);
+    environment.hook = run_learning::hook();
+    environment.notified_command = Some(notified_command);
+    environment.notified_workflow_command = Some(notified_workflow_command);
+    environment.store_hint = Some(StoreError::hint);
+    environment
 }
 
 pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {

@@ -187,8 +187,8 @@ fn lost_session_shows_its_resume_strategy() {
             next: nothing to do
         "#]],
     );
-    let summary = HandoffSummary { model: "haiku".to_owned(), timeout: Span::from_secs(60) };
-    let summarized = Policy { handoff_summary: Some(summary), ..plain() };
+    let summary = HandoffSummary::new("haiku", Span::from_secs(60));
+    let summarized = plain().with(|policy| policy.handoff_summary = Some(summary));
     check_with(
         &summarized,
         "start; spawn; open; used 4; tool; ends full; idle; exit 1; swept; tick; +20s; summary; spawn; open; used 1; \
@@ -226,7 +226,7 @@ fn lost_session_shows_its_resume_strategy() {
 fn exhausted_budget_finishes_run() {
     let mut policy = plain();
     policy.limits.budget = Some(Usd(2_000_000));
-    policy.wrap_up = Some(WrapUp { reserve: None });
+    policy.wrap_up = Some(WrapUp::new(None));
     check_with(
         &policy,
         "start; spawn; open; used 5; tool; +20m; used 14; ends aborted; used 1; ends ok; idle; exit 0; swept",
@@ -246,8 +246,9 @@ fn exhausted_budget_finishes_run() {
 
 #[test]
 fn checks_show_their_numbers() {
-    let checks = Checks { failures_max: 2, timeout: None, ..Checks::new(vec!["make test".to_owned()]) };
-    let policy = Policy { checks: Some(checks), ..plain() };
+    let mut checks = Checks::new(vec!["make test".to_owned()]);
+    (checks.failures_max, checks.timeout) = (2, None);
+    let policy = plain().with(|policy| policy.checks = Some(checks));
     check_with(
         &policy,
         "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +41s; check fails; swept; spawn; open; used 1; \
@@ -283,8 +284,9 @@ fn checks_show_their_numbers() {
 
 #[test]
 fn folds_keep_going_prompts() {
-    let keep_going = KeepGoing { status_every: 0, idle_stops_max: 3, ..KeepGoing::DEFAULT };
-    let policy = Policy { keep_going: Some(keep_going), ..plain() };
+    let mut keep_going = KeepGoing::DEFAULT;
+    (keep_going.status_every, keep_going.idle_stops_max) = (0, 3);
+    let policy = plain().with(|policy| policy.keep_going = Some(keep_going));
     check_with(
         &policy,
         "start; spawn; open; used 2; ends ok; idle; surveyed 1; +9m; used 2; ends ok; idle; surveyed 2; +9m; used 2; \

@@ -6,6 +6,7 @@ use crate::server::Server;
 use crate::terminal::Terminal;
 use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_core::{Jitter, Policy, Preset, Span};
+use longhaul_store::RunDir;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -358,7 +359,8 @@ fn preset_archon_retries_twice_after_half_a_minute_and_a_minute() {
         let id = stage.workflows()[0].id().to_string();
         let runs = runs.iter().filter(|run| run.id().as_str().starts_with(&id));
         // The plan has a check of its own.
-        runs.map(|run| Policy { checks: None, ..run.plan().expect("a plan").spec.policy }).collect()
+        let policy = |run: &RunDir| run.plan().expect("a plan").spec.policy;
+        runs.map(|run| policy(run).with(|policy| policy.checks = None)).collect()
     };
     let archon = policies(&["--preset", "archon"]);
     assert_eq!(archon.len(), 7, "a plan and six provers");

@@ -42,10 +42,12 @@ fn run(
     let mut spec = RunSpec::new(agent, stage.work(), "p", Preset::Drill.policy());
     spec.permission_mode = Some(mode.to_owned());
     spec.guards.allow_tools = allow_tools.iter().map(ToString::to_string).collect();
-    spec.policy.keep_going = Some(KeepGoing { done_when: Some(LINE.to_owned()), ..KeepGoing::DEFAULT });
+    let keep_going = spec.policy.keep_going.insert(KeepGoing::DEFAULT);
+    keep_going.done_when = Some(LINE.to_owned());
     let leading_args = vec!["finish-tool".to_owned()];
     let finish_tool = Some(Program { path: tool_program.into(), leading_args });
-    let environment = Environment { clear: true, set, finish_tool, ..Environment::default() };
+    let mut environment = Environment::default();
+    (environment.clear, environment.set, environment.finish_tool) = (true, set, finish_tool);
     let supervisor = Supervisor::from(home).with_environment(environment);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let handle = supervisor.run(spec).expect("the supervisor's thread starts");

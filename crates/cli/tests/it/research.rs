@@ -348,8 +348,8 @@ fn researchgym_run_is_resumed() {
             );
             let run = stage.only_run();
             let plan = run.plan().expect("a plan");
-            let remaining =
-                Limits { budget: Some(Usd(1_250_000)), time: Some(Span::from_hours(2)), ..Limits::default() };
+            let (budget, time) = (Some(Usd(1_250_000)), Some(Span::from_hours(2)));
+            let remaining = Limits::default().with(|limits| (limits.budget, limits.time) = (budget, time));
             assert_eq!(plan.spec.policy.limits, remaining);
             assert_eq!(plan.spec.guards.block_urls, ["papers.invalid/abs/2401.00001", "*2401.00001*"]);
             let prompt = prompt(&run);

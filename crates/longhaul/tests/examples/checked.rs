@@ -13,7 +13,8 @@ pub async fn run(check: String) -> Result<(), Box<dyn Error>> {
     let mut spec = RunSpec::new(find_claude(None)?, env::current_dir()?, "Write hello.txt.", policy);
     spec.permission_mode = Some("acceptEdits".to_owned());
     let failures_max = if check == "false" { 1 } else { 10 };
-    spec.policy.checks = Some(Checks { failures_max, ..Checks::new(vec![check]) });
+    let checks = spec.policy.checks.insert(Checks::new(vec![check]));
+    checks.failures_max = failures_max;
     reject_contradiction(&supervisor, &spec).await?;
     let handle = supervisor.run(spec)?;
     // The run continues without its supervisor.

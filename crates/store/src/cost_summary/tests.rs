@@ -48,8 +48,8 @@ fn uses_field_names_of_the_harness() {
         duration_ms: None,
         model: Some("opus".to_owned()),
     };
-    let limits =
-        Limits { budget: Some(Usd(10_000_000)), time: Some(Span::from_secs(20)), ..Limits::default() };
+    let limits = Limits::default()
+        .with(|limits| (limits.budget, limits.time) = (Some(Usd(10_000_000)), Some(Span::from_secs(20))));
     let breakdown = CostBreakdown { turns: vec![turn], subagents: Vec::new() };
     let summary = CostSummary::new(&state, limits, breakdown, Some("opus".to_owned()), Moment(61_500));
     let text = serde_json::to_string_pretty(&summary).expect("JSON");
@@ -151,8 +151,8 @@ fn inherits_usage_of_another_harness() {
         usage_before_reopen: Usage { reported_cost: Usd(200_000), ..Usage::default() },
         ..State::default()
     };
-    let limits =
-        Limits { budget: Some(Usd(1_000_000)), time: Some(Span::from_secs(60)), ..Limits::default() };
+    let limits = Limits::default()
+        .with(|limits| (limits.budget, limits.time) = (Some(Usd(1_000_000)), Some(Span::from_secs(60))));
     let before = CostSummary::new(&state, limits, CostBreakdown::default(), None, Moment(0));
     let inherited = Inherited {
         from: std::path::Path::new("/runs/theirs").into(),

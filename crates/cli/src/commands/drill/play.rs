@@ -96,10 +96,8 @@ async fn run_scenario(
     });
     let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
     let environment = environment(&api, &home, spec.policy.inner_retries);
-    let request = RunRequest {
-        origins: BTreeMap::from([("preset".to_owned(), "drill".to_owned())]),
-        ..RunRequest::from(spec)
-    };
+    let mut request = RunRequest::from(spec);
+    request.origins = BTreeMap::from([("preset".to_owned(), "drill".to_owned())]);
     let pid = Arc::new(AtomicU32::new(0));
     let killer = tokio::spawn(kill_at_moments(api.signal_points(), Arc::clone(&pid)));
     let mut watcher =
@@ -161,7 +159,9 @@ fn environment(api: &Api, home: &Path, inner_retries: u32) -> Environment {
     // The Agent Client Protocol has no such setting.
     let retries = default_environment().max_retries;
     set.insert(retries.to_owned(), inner_retries.to_string());
-    Environment { clear: true, set, ..watchdog::environment() }
+    let mut environment = watchdog::environment();
+    (environment.clear, environment.set) = (true, set);
+    environment
 }
 
 /// Sends the agent, and no other process, each signal at its moment.

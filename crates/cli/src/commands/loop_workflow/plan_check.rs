@@ -42,8 +42,8 @@ pub fn with_checks(
             runs[*need] = runs[*need].clone().with(|spec| match &mut spec.policy.checks {
                 Some(checks) => checks.commands.push(command),
                 None => {
-                    let checks = Checks::new(vec![command]);
-                    spec.policy.checks = Some(Checks { failures_max: FAILURES_MAX, ..checks });
+                    let checks = spec.policy.checks.insert(Checks::new(vec![command]));
+                    checks.failures_max = FAILURES_MAX;
                 }
             });
         }

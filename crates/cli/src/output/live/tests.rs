@@ -19,11 +19,9 @@ fn view(phase: Phase) -> LiveView {
             usage: Usage { tokens, turns: 18, estimated_cost: Usd(3_451_200), ..Usage::default() },
             ..State::default()
         },
-        limits: Limits {
-            budget: Some(Usd(10_000_000)),
-            time: Some(Span::from_hours(1)),
-            ..Limits::default()
-        },
+        limits: Limits::default().with(|limits| {
+            (limits.budget, limits.time) = (Some(Usd(10_000_000)), Some(Span::from_hours(1)));
+        }),
         ..LiveView::default()
     }
 }
@@ -182,14 +180,10 @@ fn headline_names_the_state() {
 #[test]
 fn every_limit_has_its_share() {
     let mut view = view(Phase::Running);
-    view.limits = Limits {
-        budget: Some(Usd(3_000_000)),
-        tokens: Some(2_000_000),
-        time: Some(Span::from_hours(2)),
-        wall: Some(Span::from_hours(24)),
-        turns: Some(50),
-        ..Limits::default()
-    };
+    view.limits = Limits::default().with(|limits| {
+        (limits.budget, limits.tokens, limits.turns) = (Some(Usd(3_000_000)), Some(2_000_000), Some(50));
+        (limits.time, limits.wall) = (Some(Span::from_hours(2)), Some(Span::from_hours(24)));
+    });
     view.state.usage.unpriced = true;
     check(
         &view,

@@ -4,8 +4,8 @@ use crate::args::Cli;
 use crate::next_commands::{CommandContext, next_commands};
 use clap::CommandFactory;
 use longhaul_core::{
-    AfterAttempt, AgentProgram, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Policy,
-    Preset, Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
+    AfterAttempt, AgentProgram, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset,
+    Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
 };
 
 const STARTUPS: [StartupError; 9] = [
@@ -60,24 +60,17 @@ fn check(run: &Run, context: CommandContext<'_>) -> usize {
 
 #[test]
 fn every_command_parses_as_printed() {
-    let limits = Limits {
-        budget: Some(Usd(10_000)),
-        tokens: Some(10),
-        time: Some(Span::from_mins(1)),
-        wall: Some(Span::from_mins(2)),
-        turns: Some(1),
-        memory: Some(1 << 30),
-    };
+    let all = Limits::default().with(|limits| {
+        (limits.budget, limits.tokens, limits.turns) = (Some(Usd(10_000)), Some(10), Some(1));
+        (limits.time, limits.wall) = (Some(Span::from_mins(1)), Some(Span::from_mins(2)));
+        limits.memory = Some(1 << 30);
+    });
     let spent = Usage { reported_cost: Usd(70_000), turns: 9, ..Usage::default() };
-    for limits in [Limits::default(), limits] {
-        let policy = Policy { limits, attempt_timeout: Some(Span::from_mins(7)), ..Preset::Default.policy() };
+    for limits in [Limits::default(), all] {
+        let mut policy = Preset::Default.policy();
+        (policy.limits, policy.attempt_timeout) = (limits, Some(Span::from_mins(7)));
         for mode in [None, Some("acceptEdits"), Some("bypassPermissions")] {
-            let agent = &AgentProgram {
-                name: "claude".to_owned(),
-                program: "/no/such/claude".into(),
-                leading_args: Vec::new(),
-                args: Vec::new(),
-            };
+            let agent = &AgentProgram::new("claude", "/no/such/claude");
             let context = CommandContext { policy: &policy, model: mode, permission_mode: mode, agent };
             for kind in OutcomeKind::ALL {
                 let plain = run(Outcome { kind: *kind, ..Outcome::DONE }, None, spent);

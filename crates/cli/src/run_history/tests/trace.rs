@@ -53,12 +53,7 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         is_outcome_published: is_finished,
         now: trace_run.at,
     };
-    let agent = AgentProgram {
-        name: "claude".to_owned(),
-        program: "/bin/claude".into(),
-        leading_args: Vec::new(),
-        args: Vec::new(),
-    };
+    let agent = AgentProgram::new("claude", "/bin/claude");
     let context = CommandContext { policy, model: None, permission_mode: None, agent: &agent };
     let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, context, status, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
