@@ -6,7 +6,7 @@ use super::unfinished_runs;
 use crate::config::find::user_file;
 use crate::next_commands::quoted;
 use longhaul::workflow::recoverable_workflows;
-use longhaul_agent::{Dialect, Tables, default_dialect, dialect_for};
+use longhaul_agent::{Tables, default_dialect, dialect_for};
 use longhaul_store::{Home, StoreError, read_regular};
 use std::collections::BTreeSet;
 use std::env;
@@ -95,10 +95,9 @@ pub fn needed(home: &Home) -> Result<Vec<Variable>, StoreError> {
         dialects.extend(runs.iter().filter_map(|spec| dialect_for(&spec.agent.name, Tables::default())));
     }
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
-    let needs = |dialect: &Box<dyn Dialect>, name: &str| dialect.needs_variable(name, &is_set);
     let mut names: BTreeSet<String> =
         env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect();
-    names.retain(|name| is_set(name) && dialects.iter().any(|dialect| needs(dialect, name)));
+    names.retain(|name| is_set(name) && dialects.iter().any(|dialect| dialect.needs_variable(name, &is_set)));
     for plan in unfinished_runs(home)?.filter_map(|run| run.plan().ok()) {
         names.extend(plan.env.needed().map(str::to_owned));
     }
