@@ -76,7 +76,7 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
         |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
-        (OutcomeKind::NotStarted, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
+        (OutcomeKind::NotStarted | OutcomeKind::Failed, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
             unusable(state.startup, context, resume)
         }
         (_, fault) => by_fault(outcome, fault, context)

@@ -142,6 +142,12 @@ impl FailedAttempt<'_> {
             Remedy::ReplaceFullSession => self.fresh_session(remedy),
             Remedy::TryFork => self.try_fork(),
             Remedy::Nudge(nudge) => self.nudge(nudge),
+            // An update replaces the program that worked before.
+            Remedy::End
+                if matches!(self.fault, Fault::AgentMissing | Fault::AgentUnusable) && self.has_worked() =>
+            {
+                self.resume(Remedy::Resume)
+            }
             Remedy::EndUnlessAllowed if self.policy.allow_denials => after_done_claim(self.policy),
             Remedy::EndUnlessAllowed | Remedy::End => self.end(),
         }
@@ -344,7 +350,16 @@ impl FailedAttempt<'_> {
     }
 
     fn end(&self) -> AfterAttempt {
-        AfterAttempt::Finish(Outcome::from_fault(final_outcome(self.fault), self.fault))
+        let kind = match final_outcome(self.fault) {
+            OutcomeKind::NotStarted if self.has_worked() => OutcomeKind::Failed,
+            kind => kind,
+        };
+        AfterAttempt::Finish(Outcome::from_fault(kind, self.fault))
+    }
+
+    /// Returns whether an attempt before this one opened the session.
+    fn has_worked(&self) -> bool {
+        self.state.attempts() > 1 && self.state.session.is_some()
     }
 
     fn end_with_retry_at(&self, at: Moment) -> AfterAttempt {

@@ -52,8 +52,9 @@ pub(super) enum Bound {
     Final,
 }
 
-pub(super) fn bound(fault: Fault) -> Bound {
+pub(super) fn bound(fault: Fault, has_worked: bool) -> Bound {
     match fault {
+        Fault::AgentMissing | Fault::AgentUnusable if has_worked => Bound::Retries,
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Bound::Server,
         Fault::UsageLimit => Bound::UsageLimit,
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => Bound::Retries,
@@ -91,6 +92,12 @@ pub(crate) struct AttemptCase<'a> {
     pub can_drop_handoff: bool,
 }
 
+impl AttemptCase<'_> {
+    pub(super) fn bound(&self) -> Bound {
+        bound(self.fault, self.attempt > 1 && self.session_open)
+    }
+}
+
 impl Bounds {
     pub(crate) fn on_progress(&mut self, policy: &Policy) {
         if policy.progress_resets_retries {
@@ -103,7 +110,7 @@ impl Bounds {
     pub(crate) fn retries_used(&self, policy: &Policy, fault: Fault) -> u32 {
         match policy.outage_bound {
             OutageBound::Retries => self.failures + self.waits,
-            OutageBound::Time(_) if bound(fault) == Bound::Server => self.waits,
+            OutageBound::Time(_) if bound(fault, false) == Bound::Server => self.waits,
             OutageBound::Time(_) => self.failures,
         }
     }
@@ -116,7 +123,7 @@ impl Bounds {
             reset.is_some_and(|reset| reset > case.now && at >= reset) && at.since(case.now) > wait_max
         });
         waits_too_long
-            || match bound(fault) {
+            || match case.bound() {
                 Bound::Server => {
                     let malformed = is_malformed(case.evidence)
                         && self.malformed_responses >= 1
@@ -192,7 +199,7 @@ impl Bounds {
 
     pub(crate) fn count(&mut self, case: &AttemptCase<'_>) {
         let fault = case.fault;
-        match bound(fault) {
+        match case.bound() {
             Bound::Server => {
                 self.waits += 1;
                 self.outage_started_at.get_or_insert(case.now);

@@ -108,7 +108,7 @@ pub(crate) fn check_ending(
     }
 }
 
-/// Returns whether this is one of the two documented exceptions to the outcome of a fault.
+/// Returns whether this is one of the three documented exceptions to the outcome of a fault.
 fn is_exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, policy: &Policy) -> bool {
     let Some(ended) = ended else { return false };
     let portal =
@@ -116,6 +116,7 @@ fn is_exception(fault: Fault, kind: OutcomeKind, ended: Option<&EndedAttempt>, p
     let requested_session = ended.attempt == 1 && policy.session_loss == SessionLoss::FallBack;
     fault == Fault::Network && portal && kind == OutcomeKind::NeedsPerson
         || fault == Fault::SessionLost && requested_session && kind == OutcomeKind::NotStarted
+        || kind == OutcomeKind::Failed && ended.attempt > 1 && is_promised(fault, OutcomeKind::NotStarted)
 }
 
 fn check_cancelled(outcome: &Outcome, was_requested: bool) -> OracleResult {

@@ -1,6 +1,6 @@
 //! Checks that a wait is within its schedule. The schedule is restated from the policy's documentation.
 
-use super::bounds::{AttemptCase, Bound, Bounds, bound};
+use super::bounds::{AttemptCase, Bound, Bounds};
 use super::{Oracle, Violation, ensure};
 use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
@@ -39,7 +39,7 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
         (case.now + shortest, case.now + longest)
     };
     let immediately = (case.now, case.now);
-    match bound(case.fault) {
+    match case.bound() {
         Bound::Server if case.fault == Fault::Overloaded => {
             let is_early = bounds.outage_age(case.now) < policy.early_overload_period;
             let early_cap = policy.backoff.cap.at_most(policy.early_overload_cap);

@@ -109,3 +109,20 @@ fn missing_or_unusable_agent_is_not_started() {
         "#]],
     );
 }
+
+#[test]
+fn agent_that_vanishes_during_the_run_is_retried() {
+    check_run(
+        "opened; ends 529; exit 1; swept; tick; spawn-fails missing; swept; tick; spawn-fails unusable",
+        expect![[r#"
+            ends 529         -
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
+            spawn-fails missing agent_missing -> resume in 2s: 3 resume s1, continue (agent_missing); > sweep
+            swept            swept 0
+            tick             attempt 3 resume s1, continue (agent_missing); > spawn 3
+            spawn-fails unusable agent_unusable, evidence kept -> resume in 4s: 4 resume s1, continue (agent_unusable); > sweep
+        "#]],
+    );
+}
