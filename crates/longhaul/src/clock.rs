@@ -34,6 +34,12 @@ impl LiveClock {
         }
     }
 
+    /// Advances the clock to this moment if it is behind. The calendar clock was set back while nothing ran, and
+    /// the waits in the journal must not become longer.
+    pub(crate) fn advance_to(&mut self, recorded: Moment) {
+        self.offset_ms += recorded.since(self.at()).0;
+    }
+
     pub(crate) fn at(&self) -> Moment {
         Moment(self.offset_ms + boot_ms())
     }
@@ -93,4 +99,20 @@ fn read_ms(clock: ClockId) -> u64 {
 /// Returns 64 bits of the system's random source, or the boot clock's nanoseconds if it fails.
 pub(crate) fn random_seed() -> u64 {
     getrandom::u64().unwrap_or_else(|_| clock_gettime(BOOT).tv_nsec as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LiveClock;
+    use longhaul_core::Span;
+
+    #[test]
+    fn clock_only_advances() {
+        let mut clock = LiveClock::new();
+        let (before, later) = (clock.at(), clock.at() + Span::from_hours(3));
+        clock.advance_to(later);
+        assert!(clock.at() >= later);
+        clock.advance_to(before);
+        assert!(clock.at() >= later);
+    }
 }

@@ -149,6 +149,7 @@ async fn open_run<'a>(
         missing,
     };
     let mut world = LiveWorld::new(config, journal, cancels, observer);
+    loaded.last_step_at().into_iter().for_each(|at| world.clock.advance_to(at));
     let attempts = history.attempts().iter();
     let sessions = attempts.flat_map(|attempt| [Some(attempt.session.id()), attempt.opened_session.as_ref()]);
     world.lock_sessions(sessions.flatten());

@@ -15,6 +15,7 @@ use longhaul_core::{PhaseKind, Record};
 use longhaul_store::Journal;
 use rustix::process::{Signal, kill_process};
 use serde_json::Value;
+use std::fs;
 use std::time::{Duration, Instant};
 
 // At shutdown, a system waits at least ten seconds before it kills a process.
@@ -138,7 +139,7 @@ fn unresponsive_agent_is_killed_in_time() {
     let agent = stage.script("unresponsive", &format!("trap '' TERM HUP INT; {UNRESPONSIVE}"));
     let run = stage.run(&agent, &["p", "--session-id", SESSION]).start();
     wait_until("the session is open", || {
-        let journal = stage.runs().first().and_then(|run| std::fs::read_to_string(run.journal_path()).ok());
+        let journal = stage.runs().first().and_then(|run| fs::read_to_string(run.journal_path()).ok());
         journal.is_some_and(|journal| journal.contains("session_opened"))
     });
     let signalled = Instant::now();
@@ -178,6 +179,42 @@ fn waiting_run_is_suspended_at_once_and_continues_to_wait() {
     again.signal(Signal::HUP);
     assert_suspended(&stage, &again.output(), 129);
     assert_eq!(suspensions(&stage), ["SIGTERM", "SIGHUP"]);
+}
+
+/// Adds ten hours to every moment of a journal, as if the clock had been set back since.
+fn postpone(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(moment) = number.as_u64().filter(|ms| *ms > 1_000_000_000_000) {
+                *value = (moment + 36_000_000).into();
+            }
+        }
+        Value::Array(values) => values.iter_mut().for_each(postpone),
+        Value::Object(values) => values.values_mut().for_each(postpone),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn wait_does_not_become_longer_if_the_clock_is_set_back() {
+    let (stage, server) = (Stage::new(), Server::start(&OUTAGE.replace("\"always\"", "1")));
+    let args = ["p", "--inner-retries", "0", "--retry-base", "3s", "--retry-jitter", "none"];
+    let run = stage.run(&stage.agent(), &args).against(&server).start();
+    wait_until("the run waits", || {
+        let status = stage.runs().first().and_then(|run| run.status().ok());
+        status.is_some_and(|status| status.phase == PhaseKind::Waiting)
+    });
+    run.kill();
+    let path = stage.only_run().journal_path();
+    let journal = fs::read_to_string(&path).expect("the journal can be read");
+    let lines = journal.lines().map(|line| {
+        let mut entry = serde_json::from_str(line).expect("a journal line is JSON");
+        postpone(&mut entry);
+        format!("{entry}\n")
+    });
+    fs::write(&path, lines.collect::<String>()).expect("the journal can be written");
+    let envelope = recover(&stage, &server, &[]).output().envelope(0);
+    assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
 }
 
 #[test]

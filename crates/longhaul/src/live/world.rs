@@ -40,7 +40,7 @@ const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 pub(crate) struct LiveWorld<'a> {
     pub(crate) config: Rc<WorldConfig<'a>>,
     journal: Journal,
-    clock: LiveClock,
+    pub(crate) clock: LiveClock,
     watch: FileWatch,
     processes: ProcessWatch,
     pub(crate) cancels: CancelRequests,

@@ -78,9 +78,12 @@ pub(super) struct Live {
 }
 
 impl Live {
-    pub(super) fn new() -> Live {
+    /// `last_step_at` is when the last supervisor made its last step.
+    pub(super) fn new(last_step_at: Option<Moment>) -> Live {
+        let mut clock = LiveClock::new();
+        last_step_at.into_iter().for_each(|at| clock.advance_to(at));
         Live {
-            clock: LiveClock::new(),
+            clock,
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
             edit_paths: BTreeMap::new(),

@@ -95,7 +95,7 @@ pub(super) async fn open(
         archon,
         observer,
         cancels,
-        live: Live::new(),
+        live: Live::new(loaded.last_step_at()),
     };
     Ok((driver, first))
 }
