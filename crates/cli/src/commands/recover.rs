@@ -171,6 +171,15 @@ fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, 
     Ok(home.runs_newest_first()?.filter(move |run| !is_finished(run)))
 }
 
+/// Returns whether another `recover` took over the run or workflow since it was listed, and prints that.
+fn is_taken(name: &str, is_orphan: Result<bool, StoreError>) -> bool {
+    let is_taken = matches!(is_orphan, Ok(false));
+    if is_taken {
+        print_status(&format!("skipped {name}: another process took it over"));
+    }
+    is_taken
+}
+
 fn is_within(age: Span, limit: Option<Span>) -> bool {
     limit.is_none_or(|limit| limit == Span::ZERO || age <= limit)
 }
@@ -197,11 +206,18 @@ fn supervise_all(
     let prints_report = !events.is_some_and(Writer::is_on_stdout);
     let runtime = runtime::new()?;
     let is_single = workflows.len() + runs.len() == 1;
+    let is_all = args.run.is_none();
     runtime.block_on(LocalSet::new().run_until(async {
         let mut supervised = JoinSet::new();
         for dir in workflows {
             let (home, global) = (home.clone(), global.clone());
-            supervised.spawn_local(async move { loop_workflow::recover_one(&global, &home, dir).await });
+            supervised.spawn_local(async move {
+                let (name, path) = (format!("workflow {}", dir.id()), dir.path().to_owned());
+                let result = loop_workflow::recover_one(&global, &home, dir).await;
+                let is_orphan =
+                    || recoverable_workflows(&home).map(|dirs| dirs.iter().any(|dir| dir.path() == path));
+                if result.is_err() && is_all && is_taken(&name, is_orphan()) { Ok(0) } else { result }
+            });
         }
         for dir in runs {
             let supervisor = supervisor(home);
@@ -213,11 +229,16 @@ fn supervise_all(
                 ProgressDisplay::prefixed(global, dir.id())
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
+            let (name, path, home) = (dir.id().to_string(), dir.path().to_owned(), home.clone());
             let start = RunStart::Recover { dir, notify: args.notify.commands() };
             let global = global.clone();
             supervised.spawn_local(async move {
                 let result = supervise(&supervisor, start, &mut screen, outputs).await;
                 screen.close();
+                let is_orphan = || recoverable(&home).map(|dirs| dirs.iter().any(|dir| dir.path() == path));
+                if result.is_err() && is_all && is_taken(&name, is_orphan()) {
+                    return Ok(0);
+                }
                 result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
                 lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
                 result.map(|report| {

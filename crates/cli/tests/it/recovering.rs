@@ -253,6 +253,15 @@ fn supervised_run_is_not_recovered() {
 }
 
 #[test]
+fn recovering_several_times_at_once_is_no_error() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let outputs = [(); 3].map(|()| recover(&stage, &server, &[])).map(Running::output);
+    assert_eq!(outputs.each_ref().map(|output| output.code), [0; 3], "{outputs:?}");
+    tidy::check(&stage);
+}
+
+#[test]
 fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
