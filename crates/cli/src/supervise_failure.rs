@@ -47,9 +47,10 @@ fn hint(error: &SuperviseError) -> Option<String> {
             Some("use the version of longhaul that started the run".to_owned())
         }
         SuperviseError::Spec(_) => Some("correct the description of the run".to_owned()),
-        SuperviseError::Workspace { .. } => {
-            Some("move it back, or pass its new path with `--cwd`".to_owned())
-        }
+        SuperviseError::Workspace { .. } => Some(
+            "move it back, or pass its new path with `--cwd` to `longhaul run` or `longhaul resume`"
+                .to_owned(),
+        ),
         SuperviseError::RunningElsewhere { dir, .. } => {
             let dir = dir.display();
             Some(format!("follow it with `longhaul attach {dir}`, or stop it with `longhaul cancel {dir}`"))
