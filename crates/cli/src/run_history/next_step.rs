@@ -51,7 +51,11 @@ pub fn next_step(
         None => {
             let activity = current_activity(state, clock, now);
             let is_suspended = matches!(state.phase, Phase::Suspended { .. });
-            let text = if is_suspended { activity } else { format!("the run has no supervisor: {activity}") };
+            let text = if is_suspended {
+                activity
+            } else {
+                format!("the run has no supervisor; its last record: {activity}")
+            };
             NextStep {
                 text,
                 commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],

@@ -343,7 +343,7 @@ fn shows_orphaned_run() {
         expect![[r#"
         2026-11-22
         22:00:00  +0s     started in a new session
-        next: the run has no supervisor: the agent is working (attempt 1)
+        next: the run has no supervisor; its last record: the agent is working (attempt 1)
               longhaul recover kmzqbd
               longhaul cancel kmzqbd
     "#]],
@@ -356,7 +356,7 @@ fn shows_orphaned_run() {
             2026-11-23
             01:00:00  +3h00m  the agent had no supervisor and was silent for 1h; the watchdog stopped it (2
                               processes)
-            next: the run has no supervisor: the agent is working (attempt 1)
+            next: the run has no supervisor; its last record: the agent is working (attempt 1)
                   longhaul recover kmzqbd
                   longhaul cancel kmzqbd
         "#]],

@@ -139,7 +139,7 @@ fn explains_recovered_run() {
             …
             … … started in a new session
 
-            next: the run has no supervisor: the agent is working (attempt 1)
+            next: the run has no supervisor; its last record: the agent is working (attempt 1)
                   longhaul recover RUN
                   longhaul cancel RUN
         "#]],
