@@ -5,7 +5,7 @@ use longhaul::find_agent::find_claude;
 use longhaul_agent::default_dialect;
 use longhaul_core::{
     AgentProgram, Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec,
-    StartupError, Usd, flag_span,
+    Span, StartupError, Usd, flag_span,
 };
 use longhaul_store::{Journal, RunDir};
 use std::path::Path;
