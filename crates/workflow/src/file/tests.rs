@@ -1,7 +1,7 @@
 //! Tests of workflow files: a full example, and the errors of wrong ones.
 
 use super::{Isolation, WorkflowFile};
-use crate::{Condition, ItemSource, LoopOptions};
+use crate::{Condition, ItemSource, LoopOptions, OptionError};
 use expect_test::{expect, expect_file};
 use longhaul_core::{Reaction, Span, Usd};
 use std::fmt::Write as _;
