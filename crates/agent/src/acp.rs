@@ -15,7 +15,6 @@ mod tool_calls;
 mod transcript;
 mod usage_meter;
 
-use crate::dialect::find_advice;
 use crate::prompts::prompt;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
@@ -54,7 +53,7 @@ impl Dialect for Acp {
     }
 
     fn advice(&self, fault: Fault) -> Option<&'static str> {
-        find_advice(&ADVICE, fault)
+        ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
     }
 
     /// The input outlives the supervisor: at its end, agents drop their turn or their process.

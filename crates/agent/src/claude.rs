@@ -29,7 +29,6 @@ mod usage_meter;
 mod vendor_terms;
 mod wire;
 
-use crate::dialect::find_advice;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, EventHeader, Guards,
     Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
@@ -67,7 +66,7 @@ impl Dialect for Claude {
     }
 
     fn advice(&self, fault: Fault) -> Option<&'static str> {
-        find_advice(&ADVICE, fault)
+        ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
     }
 
     fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {

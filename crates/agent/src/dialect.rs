@@ -317,11 +317,6 @@ pub fn default_dialect() -> Box<dyn Dialect> {
     Box::new(Claude::default())
 }
 
-/// Returns the advice for a fault.
-pub(crate) fn find_advice(table: &[(Fault, &'static str)], fault: Fault) -> Option<&'static str> {
-    table.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
-}
-
 /// Returns the environment of the default agent.
 pub fn default_environment() -> &'static AgentEnvironment {
     &ENVIRONMENT
