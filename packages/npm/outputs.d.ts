@@ -3006,7 +3006,7 @@ export interface SettingChange {
    */
   from: string;
   /**
-   * Name of its flag, with `_`.
+   * Its name.
    */
   setting: string;
   /**

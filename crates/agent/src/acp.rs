@@ -30,7 +30,7 @@ const NEEDED_SUFFIXES: [&str; 6] =
 
 const ADVICE: [(Fault, &str); 5] = [
     (Fault::Auth, "check the key or the agent's own login, then resume the session"),
-    (Fault::Permission, "allow the tools with `--allow-tools`, or accept that they were denied"),
+    (Fault::Permission, "allow these tools, or accept that they were denied"),
     (Fault::AgentMissing, "install the agent again, then resume the run"),
     (Fault::AgentUnusable, "fix what the agent's error names, or update it, then resume the run"),
     (

@@ -167,7 +167,7 @@ mod tests {
         check(Fault::Auth, ["log in with `claude`", "the agent's own login"]);
         check(Fault::AgentMissing, ["@anthropic-ai/claude-code", "install the agent again"]);
         check(Fault::AgentUnusable, ["@anthropic-ai/claude-code", "or update it, then"]);
-        check(Fault::Permission, ["with a permission mode", "with `--allow-tools`"]);
+        check(Fault::Permission, ["with a permission mode", "allow these tools"]);
         check(Fault::GuardLapsed, ["check the hooks", "without asking"]);
         check(Fault::Billing, ["the account's payment"; 2]);
         assert_eq!(advice(Fault::Crashed, "claude"), None);

@@ -270,7 +270,7 @@ class SettingChange:
     """
     setting: str
     """
-    Name of its flag, with `_`.
+    Its name.
     """
     to: str
     """
