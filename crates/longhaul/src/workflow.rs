@@ -1,8 +1,8 @@
 //! Workflows: drives the runs of a graph of phases to the outcome of the whole, in the manner of a single run.
 //!
-//! The core's [`Workflow`](longhaul_core::Workflow) decides which run starts when. This module performs its
-//! actions: it renders prompts, starts and stops runs in this process, lists items and evaluates conditions. Each
-//! run is a full run with its own directory. A decision is in the workflow's journal before it takes effect.
+//! The core's [`Workflow`] decides which run starts when. This module performs its actions: it renders prompts,
+//! starts and stops runs in this process, lists items and evaluates conditions. Each run is a full run with its own
+//! directory. A decision is in the workflow's journal before it takes effect.
 //!
 //! This module never prints, and starts no run that the core did not order.
 
