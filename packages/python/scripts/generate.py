@@ -39,6 +39,9 @@ MODELS = {
     "gsd-projects-remove": "GsdProjectsRemove",
 }
 
+#: Outputs about the course of a run or workflow.
+HISTORIES = {"stream_json", "show", "show_workflow", "why", "why_workflow"}
+
 #: Commands that have options, with the name of their type.
 OPTIONS = {
     "run": "RunOptions",
@@ -169,8 +172,8 @@ def variant_name(properties: dict[str, Any], name: str) -> str | None:
 def modules() -> dict[str, Any]:
     """Returns the schema of each module. A definition that several outputs contain stands in one module.
 
-    These are `shared`, for all that the result of a run contains, and `history`, for the rest. A program that
-    only runs agents does not load `history`.
+    These are `history`, for what only histories contain, and `shared`. The former is large, and programs that
+    only run agents do not load it.
     """
     schemas = {}
     for schema, class_name in MODELS.items():
@@ -185,7 +188,7 @@ def modules() -> dict[str, Any]:
         found = {other: definitions[name] for other, definitions in defined.items() if name in definitions}
         if len(found) == 1 or any(value != found[module] for value in found.values()):
             return module
-        return "history" if found.keys().isdisjoint({"run", "loop"}) else "shared"
+        return "history" if found.keys() <= HISTORIES else "shared"
 
     def with_references(node: Any, module: str, target: str) -> Any:
         if isinstance(node, list):

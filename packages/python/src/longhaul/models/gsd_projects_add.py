@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import history, shared
+from . import shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +22,7 @@ class GsdProjectsAdd:
     """
     Errors, for people: first the reason for the outcome, then the last lines of a failed check, then the agent's own messages. Empty only if the work is done.
     """
-    result: history.RegisteredProject | None
+    result: shared.RegisteredProject | None
     run: shared.RunInfo
     """
     Everything specific to Longhaul.

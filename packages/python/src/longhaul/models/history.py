@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from . import shared
 
@@ -359,12 +359,6 @@ An amount of US dollars, in micro-dollars (one millionth).
 """
 
 
-RowState: TypeAlias = Literal["running", "waiting", "suspended", "orphaned", "unreadable", "finished"]
-"""
-State of a run, including whether a supervisor is attached.
-"""
-
-
 @dataclass(frozen=True, kw_only=True)
 class NextStep:
     """
@@ -378,34 +372,6 @@ class NextStep:
     text: str
     """
     Description as text.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class RegisteredProject:
-    """
-    A project of the registry.
-    """
-
-    last_checked_at: str | None
-    """
-    When its state was last read, RFC 3339.
-    """
-    last_known_state: Any
-    """
-    State at that time.
-    """
-    name: str
-    """
-    Unique name.
-    """
-    path: str
-    """
-    Directory of the project, absolute.
-    """
-    registered_at: str
-    """
-    When the project was added, RFC 3339.
     """
 
 
@@ -658,27 +624,3 @@ SummaryResult: TypeAlias = Literal["written"] | Literal["not_needed"] | SummaryR
 """
 The result of a summary.
 """
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowPosition:
-    """
-    A run's position in the workflow that started it.
-    """
-
-    id: shared.RunId
-    """
-    Id of the workflow.
-    """
-    iteration: int
-    """
-    Iteration, starting at 1.
-    """
-    phase: str
-    """
-    Name of the phase.
-    """
-    item: str | None = None
-    """
-    Item, as text, if the phase has items.
-    """

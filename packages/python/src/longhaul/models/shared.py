@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,6 +172,64 @@ RunId: TypeAlias = str
 """
 The id of a run: short random letters. Any unique prefix addresses it.
 """
+
+
+RowState: TypeAlias = Literal["running", "waiting", "suspended", "orphaned", "unreadable", "finished"]
+"""
+State of a run, including whether a supervisor is attached.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowPosition:
+    """
+    A run's position in the workflow that started it.
+    """
+
+    id: RunId
+    """
+    Id of the workflow.
+    """
+    iteration: int
+    """
+    Iteration, starting at 1.
+    """
+    phase: str
+    """
+    Name of the phase.
+    """
+    item: str | None = None
+    """
+    Item, as text, if the phase has items.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisteredProject:
+    """
+    A project of the registry.
+    """
+
+    last_checked_at: str | None
+    """
+    When its state was last read, RFC 3339.
+    """
+    last_known_state: Any
+    """
+    State at that time.
+    """
+    name: str
+    """
+    Unique name.
+    """
+    path: str
+    """
+    Directory of the project, absolute.
+    """
+    registered_at: str
+    """
+    When the project was added, RFC 3339.
+    """
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import history, shared
+from . import shared
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +98,7 @@ class ActiveRun:
     """
     When the run was created.
     """
-    state: history.RowState
+    state: shared.RowState
     """
     State of the run.
     """
@@ -126,7 +126,7 @@ class ActiveRun:
     """
     Time spent waiting between attempts.
     """
-    workflow: history.WorkflowPosition | None = None
+    workflow: shared.WorkflowPosition | None = None
     """
     Position in the workflow that started the run.
     """
