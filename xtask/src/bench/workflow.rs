@@ -21,6 +21,8 @@ const MAKESPAN_BAR: f64 = 1.15;
 const MEMORY_BAR_MB: f64 = 60.0;
 /// Parallel agents. They mostly wait, so that two cores are enough for them.
 const PARALLEL: usize = 8;
+/// A prompt as the agent reads it from stdin.
+const PROMPT: &str = "{\"type\":\"user\",\"message\":{\"role\":\"user\",\"content\":\"Prove it.\"}}\n";
 /// The kernel walks the address space of each measured process, which takes processor time.
 const MEMORY_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -86,12 +88,14 @@ fn loopback() -> io::Result<Loopback> {
 
 /// Runs this many bare agents, `PARALLEL` at a time, and returns the duration.
 fn time_bare(sandbox: &Sandbox, loopback: &Loopback, agent: &Path, items: usize) -> io::Result<Duration> {
+    let prompt = sandbox.path().join("prompt.jsonl");
+    fs::write(&prompt, PROMPT)?;
     let next = AtomicUsize::new(0);
     let started = Instant::now();
     thread::scope(|scope| {
         let worker = || {
             while next.fetch_add(1, Ordering::Relaxed) < items {
-                succeed(&mut bare(sandbox, loopback, agent))?;
+                succeed(bare(sandbox, loopback, agent).stdin(File::open(&prompt)?))?;
             }
             Ok(())
         };
@@ -103,6 +107,7 @@ fn time_bare(sandbox: &Sandbox, loopback: &Loopback, agent: &Path, items: usize)
 
 fn bare(sandbox: &Sandbox, loopback: &Loopback, agent: &Path) -> Command {
     let mut command = sandbox.agent_command(agent, loopback);
-    command.args(["-p", "Prove it.", "--output-format", "stream-json", "--verbose"]).args(PERMISSION);
+    command.args(["-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]);
+    command.args(PERMISSION);
     command
 }
