@@ -167,13 +167,16 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
 
 /// Returns the runs without a published outcome, also those whose files cannot be read.
 fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
-    let is_finished = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
-    Ok(home.runs_newest_first()?.filter(move |run| !is_finished(run)))
+    Ok(home.runs_newest_first()?.filter(|run| !is_finished(run)))
+}
+
+fn is_finished(run: &RunDir) -> bool {
+    run.status().is_ok_and(|status| status.returncode.is_some())
 }
 
 /// Returns whether another `recover` took over the run or workflow since it was listed, and prints that.
-fn is_taken(name: &str, is_orphan: Result<bool, StoreError>) -> bool {
-    let is_taken = matches!(is_orphan, Ok(false));
+fn is_taken(name: &str, journal: &Path, is_finished: bool) -> bool {
+    let is_taken = is_finished || Journal::is_locked(journal).unwrap_or(false);
     if is_taken {
         print_status(&format!("skipped {name}: another process took it over"));
     }
@@ -212,11 +215,12 @@ fn supervise_all(
         for dir in workflows {
             let (home, global) = (home.clone(), global.clone());
             supervised.spawn_local(async move {
-                let (name, path) = (format!("workflow {}", dir.id()), dir.path().to_owned());
-                let result = loop_workflow::recover_one(&global, &home, dir).await;
-                let is_orphan =
-                    || recoverable_workflows(&home).map(|dirs| dirs.iter().any(|dir| dir.path() == path));
-                if result.is_err() && is_all && is_taken(&name, is_orphan()) { Ok(0) } else { result }
+                let result = loop_workflow::recover_one(&global, &home, dir.clone()).await;
+                let is_finished = dir.status().is_ok_and(|status| status.returncode.is_some());
+                let name = format!("workflow {}", dir.id());
+                let is_skipped =
+                    result.is_err() && is_all && is_taken(&name, &dir.journal_path(), is_finished);
+                if is_skipped { Ok(0) } else { result }
             });
         }
         for dir in runs {
@@ -229,14 +233,15 @@ fn supervise_all(
                 ProgressDisplay::prefixed(global, dir.id())
             };
             let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
-            let (name, path, home) = (dir.id().to_string(), dir.path().to_owned(), home.clone());
-            let start = RunStart::Recover { dir, notify: args.notify.commands() };
+            let start = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
             let global = global.clone();
             supervised.spawn_local(async move {
                 let result = supervise(&supervisor, start, &mut screen, outputs).await;
                 screen.close();
-                let is_orphan = || recoverable(&home).map(|dirs| dirs.iter().any(|dir| dir.path() == path));
-                if result.is_err() && is_all && is_taken(&name, is_orphan()) {
+                if result.is_err()
+                    && is_all
+                    && is_taken(dir.id().as_str(), &dir.journal_path(), is_finished(&dir))
+                {
                     return Ok(0);
                 }
                 result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
