@@ -176,15 +176,13 @@ fn background_work_prevents_idle_stop() {
     check_rest_with(
         &with_keep_going(Limits::default()),
         STARTED,
-        "ends ok; workspace 1; idle; signal 9; swept 1; spawn; exchange; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; shells 0; exchange; ends ok; workspace 1; idle",
+        "ends ok; workspace 1; idle; signal 9; swept 1; resumed; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; shells 0; exchange; ends ok; workspace 1; idle",
         expect![[r#"
             ends ok          progress
             workspace 1      -
             idle             -
             signal 9         agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
             swept 1          swept 1; attempt 2 resume s1, continue after stop 1; > spawn 2
-            spawn            spawned 7
-            exchange         -
             shells 1         -
             ends ok          progress
             workspace 1      -

@@ -102,11 +102,9 @@ fn suspended_run_returns_to_its_phase() {
             checks: Some(Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) }),
             ..plain()
         },
-        "working; ends ok; idle; exit 0; swept; cancel term; check stopped; +8h; recover; check passes",
+        "working; completes; swept; cancel term; check stopped; +8h; recover; check passes",
         expect![[r#"
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep
+            completes        ok -> check; > sweep
             swept            swept 0; check started; > check 1
             cancel term      suspend by sigterm; stop check (suspended); > stop check
             check stopped    suspended; > finish 143
@@ -259,10 +257,9 @@ fn cancels_while_sweeping() {
         "#]],
     );
     check_run(
-        "working; ends 401; exit 1; cancel person; swept",
+        "working; fails 401; cancel person; swept",
         expect![[r#"
-            ends 401         -
-            exit 1           auth -> needs_person by auth; > sweep
+            fails 401        auth -> needs_person by auth; > sweep
             cancel person    cancel by person
             swept            swept 0; needs_person by auth; > finish 23
         "#]],
@@ -272,18 +269,16 @@ fn cancels_while_sweeping() {
 #[test]
 fn cancels_while_waiting() {
     check_run(
-        "working; ends 529; exit 1; +1s; cancel person",
+        "working; fails 529; +1s; cancel person",
         expect![[r#"
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             cancel person    cancel by person; cancelled; > finish 130
         "#]],
     );
     check_run(
-        "working; ends 529; exit 1; swept; cancel term",
+        "working; fails 529; swept; cancel term",
         expect![[r#"
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             cancel term      suspend by sigterm; suspended; > finish 143
         "#]],

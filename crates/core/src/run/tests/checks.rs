@@ -15,17 +15,11 @@ const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";
 fn resumes_until_check_passes() {
     check_run_with(
         &with_checks(10),
-        "working; ends ok; idle; exit 0; check fails; spawn; exchange; ends ok; idle; exit 0; check passes",
+        "working; completes; check fails; resumed; completes; check passes",
         expect![[r#"
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep; check started; > check 1
+            completes        ok -> check; > sweep; check started; > check 1
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep; check started; > check 2
+            completes        ok -> check; > sweep; check started; > check 2
             check passes     check passed; done; > finish 0
         "#]],
     );
@@ -36,14 +30,10 @@ fn finishes_after_too_many_failed_checks() {
     check_rest_with(
         &with_checks(2),
         DONE,
-        "check fails; spawn; exchange; ends ok; idle; exit 0; check fails",
+        "check fails; resumed; completes; check fails",
         expect![[r#"
             check fails      check failed; attempt 2 resume s1, check 1 failed; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep; check started; > check 2
+            completes        ok -> check; > sweep; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
@@ -51,14 +41,10 @@ fn finishes_after_too_many_failed_checks() {
     check_rest_with(
         &with_checks(1),
         "start; spawn; open; exchange; ends ok; idle; exit 0; swept; check fails",
-        "reopen; spawn; exchange; ends ok; idle; exit 0; check fails",
+        "reopen; resumed; completes; check fails",
         expect![[r#"
             reopen           reopened; attempt 2 resume s1, check 1 failed; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep; check started; > check 2
+            completes        ok -> check; > sweep; check started; > check 2
             check fails      check failed; check_failed; > finish 24
         "#]],
     );
@@ -161,14 +147,10 @@ fn time_limit_stops_check() {
     check_rest_with(
         &Policy { limits, ..with_checks(10) },
         DONE,
-        "+280s; check fails; spawn; exchange; ends ok; idle; exit 0",
+        "+280s; check fails; resumed; completes",
         expect![[r#"
             check fails      check failed; limit time: reserve; attempt 2 resume s1, wrap up (time), remaining 20s; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
+            completes        ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
 }

@@ -85,27 +85,21 @@ fn resumes_existing_session() {
 #[test]
 fn replaces_full_session_once() {
     check_run(
-        "working; ends full; exit 1; spawn; open; ends full; exit 1",
+        "working; fails full; spawn; open; fails full",
         expect![[r#"
-            ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
+            fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
-            ends full        -
-            exit 1           context_full -> failed by context_full; > sweep; failed by context_full; > finish 20
+            fails full       context_full -> failed by context_full; > sweep; failed by context_full; > finish 20
         "#]],
     );
     check_run(
-        "working; ends full; exit 1; spawn; open; tool; tool-ends; ends full; exit 1",
+        "working; fails full; spawn; open; works; fails full",
         expect![[r#"
-            ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
+            fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
             spawn            spawned 7
             open             opened s2
-            tool             -
-            tool-ends        progress
-            ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            fails full       context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
         "#]],
     );
 }
@@ -113,16 +107,13 @@ fn replaces_full_session_once() {
 #[test]
 fn nudges_twice_for_truncated_answer() {
     check_run(
-        "working; ends truncated; exit 1; spawn; ends truncated; exit 1; spawn; ends truncated; exit 1",
+        "working; fails truncated; spawn; fails truncated; spawn; fails truncated",
         expect![[r#"
-            ends truncated   -
-            exit 1           output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
             spawn            spawned 7
-            ends truncated   -
-            exit 1           output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
             spawn            spawned 7
-            ends truncated   -
-            exit 1           output_limit -> failed by output_limit; > sweep; failed by output_limit; > finish 20
+            fails truncated  output_limit -> failed by output_limit; > sweep; failed by output_limit; > finish 20
         "#]],
     );
 }
@@ -148,23 +139,20 @@ fn nudges_twice_for_missing_answer() {
 #[test]
 fn forks_once_after_bad_request() {
     check_run(
-        "working; ends 400; exit 1; spawn; open; ends 400; exit 1",
+        "working; fails 400; spawn; open; fails 400",
         expect![[r#"
-            ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             open             opened s2
-            ends 400         -
-            exit 1           bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
+            fails 400        bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
         "#]],
     );
     check_run(
-        "start; spawn; ends 400; exit 1; spawn",
+        "start; spawn; fails 400; spawn",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             spawn            spawned 7
-            ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
+            fails 400        bad_request -> try_fork in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
             spawn            spawned 7
         "#]],
     );
@@ -173,10 +161,9 @@ fn forks_once_after_bad_request() {
 #[test]
 fn repeats_fork_after_early_crash() {
     check_run(
-        "working; ends 400; exit 1; spawn; signal 9",
+        "working; fails 400; spawn; signal 9",
         expect![[r#"
-            ends 400         -
-            exit 1           bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep
         "#]],

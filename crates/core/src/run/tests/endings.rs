@@ -7,11 +7,9 @@ use expect_test::expect;
 #[test]
 fn lapsed_guard_needs_person() {
     check_run(
-        "working; guard-lapses; ends ok; idle; exit 0",
+        "working; guard-lapses; completes",
         expect![[r#"
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           guard_lapsed -> needs_person by guard_lapsed; > sweep; needs_person by guard_lapsed; > finish 23
+            completes        guard_lapsed -> needs_person by guard_lapsed; > sweep; needs_person by guard_lapsed; > finish 23
         "#]],
     );
 }
@@ -72,14 +70,12 @@ fn second_auth_retry_stops_agent() {
         "#]],
     );
     check_run(
-        "working; retrying 1 529; retrying 2 401; retrying 3 529; ends ok; idle; exit 0",
+        "working; retrying 1 529; retrying 2 401; retrying 3 529; completes",
         expect![[r#"
             retrying 1 529   -
             retrying 2 401   -
             retrying 3 529   -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -113,10 +109,9 @@ fn missing_or_unusable_agent_is_not_started() {
 #[test]
 fn agent_that_vanishes_during_the_run_is_retried() {
     check_run(
-        "opened; ends 529; exit 1; swept; tick; spawn-fails missing; swept; tick; spawn-fails unusable",
+        "opened; fails 529; swept; tick; spawn-fails missing; swept; tick; spawn-fails unusable",
         expect![[r#"
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
             spawn-fails missing agent_missing -> resume in 2s: 3 resume s1, continue (agent_missing); > sweep

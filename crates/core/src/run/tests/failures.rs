@@ -25,13 +25,11 @@ fn resumes_five_times_after_crash_without_progress() {
 #[test]
 fn progress_resets_crash_count() {
     check_run(
-        "working; signal 9; retry; signal 9; retry; open; tool; tool-ends; signal 9",
+        "working; signal 9; retry; signal 9; retry; open; works; signal 9",
         expect![[r#"
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             open             -
-            tool             -
-            tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
         "#]],
     );
@@ -79,12 +77,10 @@ fn resumes_interrupted_agent() {
 #[test]
 fn resumes_once_after_memory_kill() {
     check_run(
-        "working; oom; signal 9; retry; open; tool; tool-ends; oom; signal 9",
+        "working; oom; signal 9; retry; open; works; oom; signal 9",
         expect![[r#"
             signal 9         out_of_memory -> resume_once in 32s: 2 resume s1, continue (out_of_memory); > sweep
             open             -
-            tool             -
-            tool-ends        progress
             signal 9         out_of_memory -> failed by out_of_memory; > sweep; failed by out_of_memory; > finish 20
         "#]],
     );
@@ -155,10 +151,8 @@ fn unkillable_process_is_bug() {
 fn resumes_after_timeout_while_progressing() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(5)), ..plain() },
-        "working; tool; tool-ends; tick; exit 143; spawn; tick; exit 143",
+        "working; works; tick; exit 143; spawn; tick; exit 143",
         expect![[r#"
-            tool             -
-            tool-ends        progress
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
             spawn            spawned 7
@@ -184,12 +178,10 @@ fn retries_spawn_without_resources() {
 #[test]
 fn retries_unknown_fault_once_and_keeps_evidence() {
     check_run(
-        "working; ends unclear; exit 1; retry; ends unclear; exit 1",
+        "working; fails unclear; retry; fails unclear",
         expect![[r#"
-            ends unclear     -
-            exit 1           unknown, evidence kept -> retry_once in 32s: 2 resume s1, continue (unknown); > sweep
-            ends unclear     -
-            exit 1           unknown, evidence kept -> needs_person by unknown; > sweep; needs_person by unknown; > finish 23
+            fails unclear    unknown, evidence kept -> retry_once in 32s: 2 resume s1, continue (unknown); > sweep
+            fails unclear    unknown, evidence kept -> needs_person by unknown; > sweep; needs_person by unknown; > finish 23
         "#]],
     );
 }

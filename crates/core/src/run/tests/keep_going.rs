@@ -88,13 +88,11 @@ fn finishes_after_idle_stops() {
 fn continues_in_new_process_after_exit() {
     check_run_with(
         &with_keep_going(),
-        "working; ends ok; workspace 1; exit 0; spawn; exchange; ends ok; workspace 2; +5s; tick; exit 0",
+        "working; ends ok; workspace 1; exit 0; resumed; ends ok; workspace 2; +5s; tick; exit 0",
         expect![[r#"
             ends ok          progress
             workspace 1      -
             exit 0           agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep; attempt 2 resume s1, continue after stop 1; > spawn 2
-            spawn            spawned 7
-            exchange         -
             ends ok          progress
             workspace 2      -
             tick             agent stopped, workspace 2; sent continue after stop 2, 10s worked; > send continue after stop 2, 10s worked
@@ -198,7 +196,7 @@ fn confirms_done_claim_once_after_idle_stop() {
     check_rest_with(
         &with_keep_going(),
         FIRST,
-        "exchange; ends ok; workspace 1; idle; exchange; claims; ends ok; workspace 1; idle; exit 0; spawn; exchange; claims; ends ok; workspace 1; exit 0",
+        "exchange; ends ok; workspace 1; idle; exchange; claims; ends ok; workspace 1; idle; exit 0; resumed; claims; ends ok; workspace 1; exit 0",
         expect![[r#"
             exchange         -
             ends ok          -
@@ -210,8 +208,6 @@ fn confirms_done_claim_once_after_idle_stop() {
             workspace 1      -
             idle             agent stopped, workspace 1, claims done; sent confirm; > send confirm
             exit 0           ok -> keep_going in 0s: 2 resume s1, confirm; > sweep; attempt 2 resume s1, confirm; > spawn 2
-            spawn            spawned 7
-            exchange         -
             claims           -
             ends ok          progress
             workspace 1      -

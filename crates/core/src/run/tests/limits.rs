@@ -47,7 +47,7 @@ fn wraps_up_before_budget_is_exhausted() {
 fn time_limit_counts_only_active_time() {
     check_run_with(
         &time(),
-        "start; spawn; open; exchange; +8m; ends 529; idle; exit 1; sweeping; +1s; swept; tick; spawn; exchange; +10s; sleep 3h; tick; ends aborted; exchange; ends ok; idle; exit 0",
+        "start; spawn; open; exchange; +8m; ends 529; idle; exit 1; sweeping; +1s; swept; tick; resumed; +10s; sleep 3h; tick; ends aborted; exchange; completes",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
             spawn            spawned 7
@@ -58,15 +58,11 @@ fn time_limit_counts_only_active_time() {
             exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (overloaded), remaining 1m 59s; > spawn 2
-            spawn            spawned 7
-            exchange         -
             sleep 3h         downtime 3h
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
             exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
+            completes        ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
     // The wall limit includes downtime.
@@ -152,24 +148,20 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; tick; exit 143; tick; spawn; exchange; ends ok; idle; exit 0",
+        "usage 960000; tick; exit 143; tick; resumed; completes",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             tick             stop wrap_up term; > term
             exit 143         interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
+            completes        ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     // There is no third wrap-up.
     check_rest_with(
         &time(),
         WORKING,
-        "+5m; activity; tick; ends aborted; exchange; signal 9; tick; spawn; exchange; signal 9",
+        "+5m; activity; tick; ends aborted; exchange; signal 9; tick; resumed; signal 9",
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
@@ -177,8 +169,6 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
             exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
             tick             attempt 2 resume s1, wrap up (time), remaining 1m; > spawn 2
-            spawn            spawned 7
-            exchange         -
             signal 9         crashed -> out_of_time by limit of time by crashed; > sweep; out_of_time by limit of time by crashed; > finish 22
         "#]],
     );
@@ -251,15 +241,13 @@ fn stops_agent_without_wrap_up() {
     check_rest_with(
         &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
         WORKING,
-        "+6m; activity; tick; ends aborted; exchange; ends ok; idle; exit 0",
+        "+6m; activity; tick; ends aborted; exchange; completes",
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (time), remaining 2m; > send wrap up (time)
             exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
+            completes        ok -> out_of_time by limit of time; > sweep; out_of_time by limit of time; > finish 22
         "#]],
     );
 }
@@ -278,14 +266,10 @@ fn starts_nothing_beyond_a_limit() {
     check_rest_with(
         &budget(),
         "start; spawn; open; exchange; usage 960000; ends aborted; exchange; ends ok; idle; exit 0; swept",
-        "+1h; reopen; spawn; exchange; ends ok; idle; exit 0; reopen",
+        "+1h; reopen; resumed; completes; reopen",
         expect![[r#"
             reopen           reopened; limit budget: reserve; attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
+            completes        ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
             reopen           reopened; limit budget: reserve; attempt 3 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 3
         "#]],
     );
@@ -296,43 +280,33 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
     check_rest_with(
         &plain(),
         WORKING,
-        "tool; tool-ends; ends budget; exit 1",
+        "works; fails budget",
         expect![[r#"
-        tool             -
-        tool-ends        progress
-        ends budget      -
-        exit 1           agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
+        fails budget     agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "tool; tool-ends; ends budget; exit 1",
+        "works; fails budget",
         expect![[r#"
-        tool             -
-        tool-ends        progress
-        ends budget      -
-        exit 1           agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
+        fails budget     agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "ends budget; exit 1",
+        "fails budget",
         expect![[r#"
-        ends budget      -
-        exit 1           agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
+        fails budget     agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
     check_rest_with(
         &budget(),
         WORKING,
-        "bill 1000000; tool; tool-ends; ends budget; exit 1",
+        "bill 1000000; works; fails budget",
         expect![[r#"
-        tool             -
-        tool-ends        progress
-        ends budget      -
-        exit 1           agent_budget -> over_budget by limit of budget by agent_budget; > sweep; over_budget by limit of budget by agent_budget; > finish 21
+        fails budget     agent_budget -> over_budget by limit of budget by agent_budget; > sweep; over_budget by limit of budget by agent_budget; > finish 21
     "#]],
     );
 }
@@ -385,7 +359,7 @@ fn new_supervisor_counts_unsupervised_usage() {
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; ends ok; idle; exit 0",
+        "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; completes",
         expect![[r#"
             usage 100        -
             recover live     recovered (agent_running)
@@ -393,26 +367,20 @@ fn new_supervisor_counts_unsupervised_usage() {
             recover live     recovered (agent_running); > interrupt
             ends aborted     sent wrap up (budget), remaining 1000000 of budget; > send wrap up (budget)
             exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
+            completes        ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
     // The prompt was sent, but the agent died before receiving it.
     check_rest_with(
         &budget(),
         WORKING,
-        "usage 960000; ends aborted; recover gone; tick; spawn; exchange; ends ok; idle; exit 0",
+        "usage 960000; ends aborted; recover gone; tick; resumed; completes",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             recover gone     recovered (agent_gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
+            completes        ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
 }
@@ -442,15 +410,11 @@ fn sends_no_prompt_after_input_close() {
 fn attempt_limit_applies_despite_progress() {
     check_run_with(
         &Policy { attempts_max: 2, ..plain() },
-        "working; tool; tool-ends; exit 1; +1m; retry; open; exchange; tool; tool-ends; exit 1; reopen; spawn; exit 1; +1m; retry; exit 1",
+        "working; works; exit 1; +1m; retry; open; exchange; works; exit 1; reopen; spawn; exit 1; +1m; retry; exit 1",
         expect![[r#"
-            tool             -
-            tool-ends        progress
             exit 1           crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             open             -
             exchange         -
-            tool             -
-            tool-ends        progress
             exit 1           crashed -> failed by limit of attempts by crashed; > sweep; failed by limit of attempts by crashed; > finish 20
             reopen           reopened; attempt 3 resume s1, continue (crashed); > spawn 3
             spawn            spawned 7

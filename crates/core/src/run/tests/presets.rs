@@ -52,19 +52,16 @@ fn parses_names() {
 fn openclawpack_counts_every_retry() {
     check_run_with(
         &steady(Preset::Openclawpack),
-        "working; tool; tool-ends; ends 529; exit 1; retry; signal 9; retry; tool; tool-ends; ends 500; exit 1; retry; ends 529; exit 1",
+        "working; tool; tool-ends; fails 529; retry; signal 9; retry; tool; tool-ends; fails 500; retry; fails 529",
         expect![[r#"
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 500         -
-            exit 1           server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
-            ends 529         -
-            exit 1           overloaded -> retry_later by overloaded in 16s; > sweep; retry_later by overloaded in 16s; > finish 75
+            fails 500        server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
+            fails 529        overloaded -> retry_later by overloaded in 16s; > sweep; retry_later by overloaded in 16s; > finish 75
         "#]],
     );
 }
@@ -104,11 +101,10 @@ fn openclawpack_replaces_lost_session() {
 fn archon_waits_30_and_60_seconds() {
     check_run_with(
         &steady(Preset::Archon),
-        "working; signal 9; retry; ends 529; exit 1; retry; signal 9",
+        "working; signal 9; retry; fails 529; retry; signal 9",
         expect![[r#"
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
             signal 9         crashed -> failed by crashed; > sweep; failed by crashed; > finish 20
         "#]],
     );
@@ -145,32 +141,26 @@ fn archon_starts_new_session_if_none_opened() {
 fn researchgym_retries_five_times_in_a_run() {
     check_run_with(
         &steady(Preset::Researchgym),
-        "working; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1; retry; tool; tool-ends; ends 529; exit 1",
+        "working; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529",
         expect![[r#"
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
             tool             -
             tool-ends        progress, retries kept
-            ends 529         -
-            exit 1           overloaded -> retry_later by overloaded in 5m; > sweep; retry_later by overloaded in 5m; > finish 75
+            fails 529        overloaded -> retry_later by overloaded in 5m; > sweep; retry_later by overloaded in 5m; > finish 75
         "#]],
     );
 }
@@ -184,14 +174,12 @@ fn researchgym_has_no_jitter() {
 fn keypoints_gives_up_after_three_attempts() {
     check_run_with(
         &steady(Preset::Keypoints),
-        "working; tick; exit 143; retry; ends 529; exit 1; retry; ends 500; exit 1",
+        "working; tick; exit 143; retry; fails 529; retry; fails 500",
         expect![[r#"
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
-            ends 500         -
-            exit 1           server_error -> retry_later by server_error in 4s; > sweep; retry_later by server_error in 4s; > finish 75
+            fails 529        overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
+            fails 500        server_error -> retry_later by server_error in 4s; > sweep; retry_later by server_error in 4s; > finish 75
         "#]],
     );
 }

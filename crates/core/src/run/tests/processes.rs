@@ -27,13 +27,11 @@ fn last_result_decides() {
         "#]],
     );
     check_run(
-        "working; ends 529; exchange; ends ok; idle; exit 0",
+        "working; ends 529; exchange; completes",
         expect![[r#"
             ends 529         -
             exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -201,11 +199,10 @@ fn downtime_is_not_silence() {
 #[test]
 fn downtime_during_wait_counts_as_waiting() {
     check_run(
-        "working; limit until +2h; ends 429; exit 1; sleep 3h; tick",
+        "working; limit until +2h; fails 429; sleep 3h; tick",
         expect![[r#"
             limit until +2h  -
-            ends 429         -
-            exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
+            fails 429        usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
             sleep 3h         downtime 3h
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],

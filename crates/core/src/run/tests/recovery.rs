@@ -52,13 +52,11 @@ fn recovers_while_starting() {
 #[test]
 fn recovers_while_running() {
     check_run(
-        "working; recover live; open; exchange; tool; tool-ends; ends ok; idle; exit 0",
+        "working; recover live; open; exchange; works; ends ok; idle; exit 0",
         expect![[r#"
             recover live     recovered (agent_running)
             open             -
             exchange         -
-            tool             -
-            tool-ends        progress
             ends ok          -
             idle             input closed; > close input
             exit 0           ok -> done; > sweep; done; > finish 0
@@ -171,20 +169,18 @@ fn recovers_while_sweeping() {
 #[test]
 fn recovers_while_waiting() {
     check_run(
-        "working; limit until +2h; ends 429; exit 1; +1h; recover gone; tick",
+        "working; limit until +2h; fails 429; +1h; recover gone; tick",
         expect![[r#"
             limit until +2h  -
-            ends 429         -
-            exit 1           usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
+            fails 429        usage_limit -> park in 2h: 2 resume s1, continue (usage_limit); > sweep
             recover gone     recovered (waiting)
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],
     );
     check_run(
-        "working; ends 529; exit 1; +1h; recover never; tick",
+        "working; fails 529; +1h; recover never; tick",
         expect![[r#"
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             recover never    recovered (waiting)
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
         "#]],

@@ -7,7 +7,7 @@ use expect_test::expect;
 #[test]
 fn resumes_cancelled_run_in_its_session() {
     check_run(
-        "opened; bill 9; cancel person; ends aborted; exit 0; +1h; reopen; spawn; open; exchange; ends ok; idle; exit 0",
+        "opened; bill 9; cancel person; ends aborted; exit 0; +1h; reopen; spawn; open; exchange; completes",
         expect![[r#"
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends aborted     input closed; > close input
@@ -16,9 +16,7 @@ fn resumes_cancelled_run_in_its_session() {
             spawn            spawned 7
             open             -
             exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
@@ -26,20 +24,16 @@ fn resumes_cancelled_run_in_its_session() {
 #[test]
 fn resumes_done_run_with_prompt_or_task() {
     check_run(
-        "opened; bill 9; ends ok; idle; exit 0; reopen now the docs",
+        "opened; bill 9; completes; reopen now the docs",
         expect![[r#"
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
             reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
         "#]],
     );
     check_run(
-        "opened; bill 9; ends ok; idle; exit 0; reopen again",
+        "opened; bill 9; completes; reopen again",
         expect![[r#"
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
             reopen again     reopened; attempt 2 resume s1, task; > spawn 2
         "#]],
     );
@@ -56,13 +50,11 @@ fn resuming_without_session_starts_one() {
         "#]],
     );
     check_run(
-        "opened; bill 9; ends full; exit 1; spawn; ends full; exit 1; reopen",
+        "opened; bill 9; fails full; spawn; fails full; reopen",
         expect![[r#"
-            ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
+            fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
             spawn            spawned 7
-            ends full        -
-            exit 1           context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
+            fails full       context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
             reopen           -
         "#]],
     );

@@ -11,10 +11,9 @@ fn check_after_crash(rest: &str, expected: Expect) {
 #[test]
 fn inspects_session_before_resume() {
     check_run(
-        "opened; bill 9; signal 9; tick; found ready; spawn",
+        "opened; bill 9; signal 9; inspect; found ready; spawn",
         expect![[r#"
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found ready      strategy as_is (ready); > spawn 2
             spawn            spawned 7
         "#]],
@@ -24,12 +23,11 @@ fn inspects_session_before_resume() {
 #[test]
 fn relocates_session_once() {
     check_after_crash(
-        "found elsewhere; spawn; signal 9; tick; found elsewhere; spawn",
+        "found elsewhere; spawn; signal 9; inspect; found elsewhere; spawn",
         expect![[r#"
             found elsewhere  strategy relocate (elsewhere); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task after loss (session_lost); > sweep; attempt 4 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 4
             spawn            spawned 7
         "#]],
@@ -39,18 +37,14 @@ fn relocates_session_once() {
 #[test]
 fn repairs_damaged_session_once() {
     check_after_crash(
-        "found damaged; spawn; signal 9; tick; found damaged; spawn; tool; tool-ends; signal 9; tick; found damaged; spawn",
+        "found damaged; spawn; signal 9; inspect; found damaged; spawn; works; signal 9; inspect; found damaged; spawn",
         expect![[r#"
             found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found damaged    strategy as_is (damaged); > spawn 3
             spawn            spawned 7
-            tool             -
-            tool-ends        progress
             signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
-            tick             attempt 4 resume s1, continue (crashed); > inspect s1
             found damaged    strategy repair (damaged); > spawn 4
             spawn            spawned 7
         "#]],
@@ -60,12 +54,11 @@ fn repairs_damaged_session_once() {
 #[test]
 fn completes_stale_session() {
     check_after_crash(
-        "found stale; spawn; signal 9; tick; found stale; spawn",
+        "found stale; spawn; signal 9; inspect; found stale; spawn",
         expect![[r#"
             found stale      strategy repair (stale); > spawn 2
             spawn            spawned 7
             signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            tick             attempt 3 resume s1, continue (crashed); > inspect s1
             found stale      strategy as_is (stale); > spawn 3
             spawn            spawned 7
         "#]],
@@ -75,13 +68,12 @@ fn completes_stale_session() {
 #[test]
 fn replaces_missing_session_without_spawn() {
     check_after_crash(
-        "found missing; spawn; open; signal 9; tick; found missing",
+        "found missing; spawn; open; signal 9; inspect; found missing",
         expect![[r#"
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
             spawn            spawned 7
             open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
-            tick             attempt 4 resume s2, continue (crashed); > inspect s2
             found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task after loss (session_lost); > sweep; attempt 5 new s3, task after loss (session_lost); strategy fresh (session_lost); > spawn 5
         "#]],
     );
@@ -90,24 +82,22 @@ fn replaces_missing_session_without_spawn() {
 #[test]
 fn repeats_task_after_unused_session() {
     check_run(
-        "opened; signal 9; tick; found empty; spawn",
+        "opened; signal 9; inspect; found empty; spawn",
         expect![[r#"
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             attempt 2 resume s1, continue (crashed); > inspect s1
             found empty      session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
             spawn            spawned 7
         "#]],
     );
     // A session that the user named had a history, so it is lost, not unused.
     check_run(
-        "start resume s9; found ready; spawn; open; signal 9; tick; found missing",
+        "start resume s9; found ready; spawn; open; signal 9; inspect; found missing",
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             found ready      strategy as_is (ready); > spawn 1
             spawn            spawned 7
             open             opened s9
             signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
-            tick             attempt 2 resume s9, continue (crashed); > inspect s9
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy fresh (session_lost); > spawn 3
         "#]],
     );

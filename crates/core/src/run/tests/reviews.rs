@@ -53,14 +53,10 @@ fn reviews_after_commands() {
 #[test]
 fn findings_go_to_the_agent_within_the_bound() {
     check(
-        "review finds 2; spawn; exchange; ends ok; idle; exit 0; review finds 1",
+        "review finds 2; resumed; completes; review finds 1",
         expect![[r#"
             review finds 2   review found 2 for 5 of 14; check failed; attempt 2 resume s1, check 1 failed; > spawn 2
-            spawn            spawned 7
-            exchange         -
-            ends ok          progress
-            idle             input closed; > close input
-            exit 0           ok -> check; > sweep; check started; review started; > review 2 of check 2
+            completes        ok -> check; > sweep; check started; review started; > review 2 of check 2
             review finds 1   review found 1 for 5 of 19; check failed; check_failed; > finish 24
         "#]],
     );

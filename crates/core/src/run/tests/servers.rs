@@ -7,10 +7,8 @@ use expect_test::expect;
 #[test]
 fn finishes_successful_run() {
     check_run(
-        "working; tool; tool-ends; ends ok; idle; exit 0",
+        "working; works; ends ok; idle; exit 0",
         expect![[r#"
-            tool             -
-            tool-ends        progress
             ends ok          -
             idle             input closed; > close input
             exit 0           ok -> done; > sweep; done; > finish 0
@@ -39,23 +37,17 @@ fn waits_out_faults_of_api_and_network() {
 #[test]
 fn caps_waits_early_in_overload() {
     check_run(
-        "working; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; retry; ends 529; exit 1; +3m; spawn; tick; spawn; ends 529; exit 1",
+        "working; fails 529; retry; fails 529; retry; fails 529; retry; fails 529; retry; fails 529; +3m; spawn; tick; spawn; fails 529",
         expect![[r#"
-            ends 529         -
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 8s: 4 resume s1, continue (overloaded); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 15s: 5 resume s1, continue (overloaded); > sweep
-            ends 529         -
-            exit 1           overloaded -> wait_out in 15s: 6 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 8s: 4 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 15s: 5 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 15s: 6 resume s1, continue (overloaded); > sweep
             spawn            -
             tick             attempt 6 resume s1, continue (overloaded); > spawn 6
             spawn            spawned 7
-            ends 529         -
-            exit 1           overloaded -> wait_out in 1m 4s: 7 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 1m 4s: 7 resume s1, continue (overloaded); > sweep
         "#]],
     );
 }
@@ -63,14 +55,11 @@ fn caps_waits_early_in_overload() {
 #[test]
 fn waits_out_captive_portal_for_ten_minutes() {
     check_run(
-        "working; ends portal; exit 1; retry; ends portal; exit 1; retry; +10m; ends portal; exit 1",
+        "working; fails portal; retry; fails portal; retry; +10m; fails portal",
         expect![[r#"
-            ends portal      -
-            exit 1           network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
-            ends portal      -
-            exit 1           network -> wait_out in 4s: 3 resume s1, continue (network); > sweep
-            ends portal      -
-            exit 1           network -> needs_person by network; > sweep; needs_person by network; > finish 23
+            fails portal     network -> wait_out in 2s: 2 resume s1, continue (network); > sweep
+            fails portal     network -> wait_out in 4s: 3 resume s1, continue (network); > sweep
+            fails portal     network -> needs_person by network; > sweep; needs_person by network; > finish 23
         "#]],
     );
 }
@@ -87,10 +76,9 @@ fn parks_until_usage_window_resets() {
         "#]],
     );
     check_run(
-        "working; ends usage; exit 1; tick",
+        "working; fails usage; tick",
         expect![[r#"
-            ends usage       -
-            exit 1           usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
+            fails usage      usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
             tick             attempt 2 resume s1, continue (usage_limit); > spawn 2
         "#]],
     );
@@ -100,11 +88,10 @@ fn parks_until_usage_window_resets() {
 fn finishes_if_reset_exceeds_max_wait() {
     check_run_with(
         &Policy { max_reset_wait: Some(Span::from_hours(1)), ..plain() },
-        "working; limit until +2h; ends 429; exit 1",
+        "working; limit until +2h; fails 429",
         expect![[r#"
             limit until +2h  -
-            ends 429         -
-            exit 1           usage_limit -> retry_later by usage_limit in 2h; > sweep; retry_later by usage_limit in 2h; > finish 75
+            fails 429        usage_limit -> retry_later by usage_limit in 2h; > sweep; retry_later by usage_limit in 2h; > finish 75
         "#]],
     );
 }
@@ -112,11 +99,10 @@ fn finishes_if_reset_exceeds_max_wait() {
 #[test]
 fn never_waits_over_eight_days_for_reset() {
     check_run(
-        "working; limit until +1000000h; ends 429; exit 1",
+        "working; limit until +1000000h; fails 429",
         expect![[r#"
         limit until +1000000h -
-        ends 429         -
-        exit 1           usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep; retry_later by usage_limit in 41666d 16h; > finish 75
+        fails 429        usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep; retry_later by usage_limit in 41666d 16h; > finish 75
     "#]],
     );
 }
@@ -125,14 +111,11 @@ fn never_waits_over_eight_days_for_reset() {
 fn outage_ends_at_its_limit() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "working; ends 500; exit 1; retry; +9m; ends 500; exit 1; retry; +58s; ends 500; exit 1",
+        "working; fails 500; retry; +9m; fails 500; retry; +58s; fails 500",
         expect![[r#"
-            ends 500         -
-            exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            ends 500         -
-            exit 1           server_error -> wait_out in 4s: 3 resume s1, continue (server_error); > sweep
-            ends 500         -
-            exit 1           server_error -> retry_later by server_error in 8s; > sweep; retry_later by server_error in 8s; > finish 75
+            fails 500        server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
+            fails 500        server_error -> wait_out in 4s: 3 resume s1, continue (server_error); > sweep
+            fails 500        server_error -> retry_later by server_error in 8s; > sweep; retry_later by server_error in 8s; > finish 75
         "#]],
     );
 }
@@ -141,14 +124,10 @@ fn outage_ends_at_its_limit() {
 fn progress_ends_outage() {
     check_run_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "working; ends 500; exit 1; retry; +9m; tool; tool-ends; +9m; ends 500; exit 1",
+        "working; fails 500; retry; +9m; works; +9m; fails 500",
         expect![[r#"
-            ends 500         -
-            exit 1           server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
-            tool             -
-            tool-ends        progress
-            ends 500         -
-            exit 1           server_error -> wait_out in 2s: 3 resume s1, continue (server_error); > sweep
+            fails 500        server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
+            fails 500        server_error -> wait_out in 2s: 3 resume s1, continue (server_error); > sweep
         "#]],
     );
 }
@@ -156,13 +135,11 @@ fn progress_ends_outage() {
 #[test]
 fn ignores_errors_that_agent_retries() {
     check_run(
-        "working; retrying 1 529; retrying 2 529; limit until +1h; tool; tool-ends; ends ok; idle; exit 0",
+        "working; retrying 1 529; retrying 2 529; limit until +1h; works; ends ok; idle; exit 0",
         expect![[r#"
             retrying 1 529   -
             retrying 2 529   -
             limit until +1h  -
-            tool             -
-            tool-ends        progress
             ends ok          -
             idle             input closed; > close input
             exit 0           ok -> done; > sweep; done; > finish 0

@@ -13,25 +13,22 @@ fn check(rest: &str, expected: Expect) {
 #[test]
 fn probes_silent_agent_before_stop() {
     check(
-        "tick; probe idle 0 of 2; exit 143",
+        "silent; probe idle 0 of 2; exit 143",
         expect![[r#"
-            tick             > probe
             probe idle 0 of 2 stop stalled term (idle, 0 of 2 busy); > term
             exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
         "#]],
     );
     // An agent in an endless loop is not working.
     check(
-        "tick; probe busy 0 of 0",
+        "silent; probe busy 0 of 0",
         expect![[r#"
-            tick             > probe
             probe busy 0 of 0 stop stalled term (busy, 0 of 0 busy); > term
         "#]],
     );
     check(
-        "tick; probe nothing",
+        "silent; probe nothing",
         expect![[r#"
-            tick             > probe
             probe nothing    stop stalled term; > term
         "#]],
     );
@@ -59,12 +56,11 @@ fn probe_times_out_after_30_s() {
 #[test]
 fn activity_during_probe_ends_silence() {
     check(
-        "tick; probing; activity; probe idle 0 of 0; tick; probe idle 0 of 0",
+        "tick; probing; activity; probe idle 0 of 0; silent; probe idle 0 of 0",
         expect![[r#"
             tick             > probe
             activity         -
             probe idle 0 of 0 -
-            tick             > probe
             probe idle 0 of 0 stop stalled term (idle, 0 of 0 busy); > term
         "#]],
     );
@@ -88,25 +84,16 @@ fn activity_during_probe_ends_silence() {
 #[test]
 fn busy_child_excuses_silence_for_an_hour() {
     check(
-        "tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3; tick; probe idle 1 of 3",
+        "silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3; silent; probe idle 1 of 3",
         expect![[r#"
-            tick             > probe
             probe idle 1 of 3 silent for 7m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 14m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 21m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 28m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 35m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 42m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 49m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 silent for 56m (idle, 1 of 3 busy): excused for 7m
-            tick             > probe
             probe idle 1 of 3 stop stalled term (idle, 1 of 3 busy); > term
         "#]],
     );
@@ -115,22 +102,18 @@ fn busy_child_excuses_silence_for_an_hour() {
 #[test]
 fn excuse_ends_with_busy_child() {
     check(
-        "tick; probe idle 1 of 1; tick; probe idle 0 of 1",
+        "silent; probe idle 1 of 1; silent; probe idle 0 of 1",
         expect![[r#"
-            tick             > probe
             probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
-            tick             > probe
             probe idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],
     );
     // After activity, the full timeout starts again.
     check(
-        "tick; probe idle 1 of 1; activity; +13m; tick; probe idle 0 of 1",
+        "silent; probe idle 1 of 1; activity; +13m; silent; probe idle 0 of 1",
         expect![[r#"
-            tick             > probe
             probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
             activity         -
-            tick             > probe
             probe idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],
     );
@@ -139,18 +122,16 @@ fn excuse_ends_with_busy_child() {
 #[test]
 fn frozen_agent_is_never_excused() {
     check(
-        "tick; probe frozen 1 of 1",
+        "silent; probe frozen 1 of 1",
         expect![[r#"
-            tick             > probe
             probe frozen 1 of 1 stop stalled kill (frozen, 1 of 1 busy); > kill
         "#]],
     );
     check(
-        "tool; freezes; tick; probe idle 1 of 1",
+        "tool; freezes; silent; probe idle 1 of 1",
         expect![[r#"
             tool             -
             freezes          -
-            tick             > probe
             probe idle 1 of 1 stop stalled kill (idle, 1 of 1 busy); > kill
         "#]],
     );
@@ -160,11 +141,10 @@ fn frozen_agent_is_never_excused() {
 #[test]
 fn agent_frozen_during_long_tool_stalls() {
     check(
-        "tool; +5h; freezes; tick; probe frozen 0 of 1",
+        "tool; +5h; freezes; silent; probe frozen 0 of 1",
         expect![[r#"
             tool             -
             freezes          -
-            tick             > probe
             probe frozen 0 of 1 stop stalled kill (frozen, 0 of 1 busy); > kill
         "#]],
     );
@@ -173,13 +153,12 @@ fn agent_frozen_during_long_tool_stalls() {
 #[test]
 fn downtime_extends_probe_and_excuse() {
     check(
-        "tick; probing; sleep 8h; probe idle 1 of 1; sleep 8h; tick; probe idle 0 of 1",
+        "tick; probing; sleep 8h; probe idle 1 of 1; sleep 8h; silent; probe idle 0 of 1",
         expect![[r#"
             tick             > probe
             sleep 8h         downtime 8h
             probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
             sleep 8h         downtime 8h
-            tick             > probe
             probe idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],
     );
@@ -188,12 +167,10 @@ fn downtime_extends_probe_and_excuse() {
 #[test]
 fn excuse_applies_to_one_attempt() {
     check(
-        "tick; probe idle 1 of 1; signal 9; retry; tick; probe idle 0 of 1",
+        "silent; probe idle 1 of 1; signal 9; retry; silent; probe idle 0 of 1",
         expect![[r#"
-            tick             > probe
             probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            tick             > probe
             probe idle 0 of 1 stop stalled term (idle, 0 of 1 busy); > term
         "#]],
     );

@@ -126,7 +126,7 @@ fn stops_hanging_summary_at_timeout() {
 #[test]
 fn summarizes_once_without_progress() {
     check(
-        "summary 400; spawn; open; exchange; ends full; idle; exit 1; spawn; open; exchange; tool; tool-ends; ends full; idle; exit 1",
+        "summary 400; spawn; open; exchange; ends full; idle; exit 1; spawn; open; exchange; works; ends full; idle; exit 1",
         expect![[r#"
             summary 400      no summary (bad_request) for 5 of 14; > spawn 2
             spawn            spawned 7
@@ -138,8 +138,6 @@ fn summarizes_once_without_progress() {
             spawn            spawned 7
             open             opened s3
             exchange         -
-            tool             -
-            tool-ends        progress
             ends full        -
             idle             input closed; > close input
             exit 1           context_full -> replace_full_session in 0s: 4 new s4, task after loss (context_full); > sweep; attempt 4 new s4, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 4

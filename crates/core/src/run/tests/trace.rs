@@ -8,9 +8,14 @@
 //! `recover` or `cancel`. A probe returns nothing, unless the next word is `probe` or `probing`. A sweep finds
 //! no process, unless the next word is `swept`, `sweeping`, `recover` or `cancel`.
 //!
-//! Three words stand for several events with their usual results. The trace checks these results and prints no
-//! line: `opened` is `start; spawn; open`, `working` is `opened; exchange`, and `retry` is `tick; spawn` for
-//! the attempt that the line above announces.
+//! Some words stand for events with their usual results. The trace checks these results and prints no line:
+//! - `opened` is `start; spawn; open`, `working` is `opened; exchange`, and `resumed` is `spawn; exchange`.
+//! - `works` is `tool; tool-ends`, and `silent` is the `tick` that orders a probe.
+//! - `retry` is `tick; spawn` for the attempt that the line above announces, and `inspect` is its `tick` alone,
+//!   which inspects the session.
+//!
+//! Two words print the results of their last event: `completes` is `ends ok; idle; exit 0`, and `fails 529` is
+//! `ends 529; exit 1`.
 
 use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
@@ -111,26 +116,42 @@ impl TraceRun<'_> {
     }
 
     fn execute(&mut self, words: &str, next: &str) {
-        match words {
-            "opened" => self.check_results(&FIRST_ATTEMPT[..3]),
-            "working" => self.check_results(&FIRST_ATTEMPT),
-            "retry" => {
+        let event = match words.split_once(' ').unwrap_or((words, "")) {
+            ("opened", _) => return self.check_results(&FIRST_ATTEMPT[..3], next),
+            ("working", _) => return self.check_results(&FIRST_ATTEMPT, next),
+            ("resumed", _) => return self.check_results(&[("spawn", "spawned 7"), ("exchange", "-")], next),
+            ("works", _) => return self.check_results(&[("tool", "-"), ("tool-ends", "progress")], next),
+            ("silent", _) => return self.check_results(&[("tick", "> probe")], next),
+            ("retry", _) => {
                 let plan = self.announced.clone().expect("an announced attempt");
                 let started = format!("attempt {}; > spawn {}", self.plan(&plan), plan.attempt);
-                self.check_results(&[("tick", &started), ("spawn", "spawned 7")]);
+                return self.check_results(&[("tick", &started), ("spawn", "spawned 7")], next);
             }
-            _ => {
-                if let Some(results) = self.results(words, next) {
-                    self.text.push_str(&format!("{words:<16} {results}\n"));
-                }
+            ("inspect", _) => {
+                let plan = self.announced.clone().expect("an announced attempt");
+                let session = self.session(plan.session.id());
+                let started = format!("attempt {}; > inspect {session}", self.plan(&plan));
+                return self.check_results(&[("tick", &started)], next);
             }
+            ("completes", _) => {
+                self.check_results(&[("ends ok", "progress"), ("idle", "input closed; > close input")], "");
+                "exit 0"
+            }
+            ("fails", result) => {
+                self.check_results(&[(&format!("ends {result}"), "-")], "");
+                "exit 1"
+            }
+            _ => words,
+        };
+        if let Some(results) = self.results(event, next) {
+            self.text.push_str(&format!("{words:<16} {results}\n"));
         }
     }
 
-    fn check_results(&mut self, expected: &[(&str, &str)]) {
-        for (words, expected) in expected {
-            let results = self.results(words, "");
-            assert_eq!(results.as_deref(), Some(*expected), "`{words}` after:\n{}", self.text);
+    fn check_results(&mut self, expected: &[(&str, &str)], next: &str) {
+        for (index, (words, usual)) in expected.iter().enumerate() {
+            let results = self.results(words, if index + 1 == expected.len() { next } else { "" });
+            assert_eq!(results.as_deref(), Some(*usual), "`{words}` after:\n{}", self.text);
         }
     }
 
