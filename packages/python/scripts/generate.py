@@ -42,6 +42,12 @@ MODELS = {
 #: Outputs about the course of a run or workflow.
 HISTORIES = {"stream_json", "show", "show_workflow", "why", "why_workflow"}
 
+#: Bases: the keys that these models have alike stand once. `status#ActiveRun` is a definition in a schema.
+BASES = {
+    "Envelope": ["run", "gsd-status", "gsd-projects-add", "gsd-projects-list", "gsd-projects-remove"],
+    "RunRow": ["runs#Row", "status#ActiveRun"],
+}
+
 #: Commands that have options, with the name of their type.
 OPTIONS = {
     "run": "RunOptions",
@@ -62,6 +68,16 @@ OPTIONS = {
     "gsd projects add": "AddProjectOptions",
     "gsd projects list": "ListProjectsOptions",
     "gsd projects remove": "RemoveProjectOptions",
+}
+
+#: Options that several commands have alike, by the name of their base type.
+PLANNING = ("gsd new-project", "gsd plan-phase", "gsd execute-phase")
+SHARED_OPTIONS = {
+    "Common": tuple(OPTIONS),
+    "Agent": ("run", "resume", "loop", *PLANNING),
+    "Limits": ("run", "resume", *PLANNING),
+    "Task": ("run", *PLANNING),
+    "Planning": PLANNING,
 }
 
 #: Flags that change what a command prints, or that the functions set themselves.
@@ -116,9 +132,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+'''
+
+FLAGS_TABLE = """
 #: For each command: the kind and the flag of each option.
 FLAGS: Mapping[str, Mapping[str, str]] = {
-'''
+"""
 
 
 def pascal(words: str) -> str:
@@ -142,6 +161,9 @@ def prepared(node: Any, name: str = "") -> Any:
         for key, value in node.items()
         if key != "title"
     }
+    if "$ref" in node and "properties" in node:
+        # The properties of another model and its own.
+        node["allOf"] = [{"$ref": node.pop("$ref")}]
     variants = node.get("oneOf")
     if not isinstance(variants, list):
         return node
@@ -169,6 +191,33 @@ def variant_name(properties: dict[str, Any], name: str) -> str | None:
     return None
 
 
+def add_bases(schemas: dict[str, Any]) -> None:
+    """Moves keys that several models have alike to a base: for those of `BASES`, and for variants."""
+    for base, names in BASES.items():
+        owners = {name: schemas[name.partition("#")[0].replace("-", "_")] for name in names}
+        models = [
+            owner["$defs"][name.partition("#")[2]] if "#" in name else owner for name, owner in owners.items()
+        ]
+        alike = {
+            key: value
+            for key, value in models[0]["properties"].items()
+            if all(model["properties"].get(key) == value for model in models)
+        }
+        required = [key for key in alike if key in models[0]["required"]]
+        for model, owner in zip(models, owners.values(), strict=True):
+            own = {key: value for key, value in model["properties"].items() if key not in alike}
+            own_required = [key for key in model["required"] if key in own]
+            model |= {"properties": own, "required": own_required, "allOf": [{"$ref": f"#/$defs/{base}"}]}
+            owner["$defs"][base] = {"type": "object", "properties": alike, "required": required}
+    for schema in schemas.values():
+        for name, model in [(schema["title"], schema), *schema["$defs"].items()]:
+            if "oneOf" in model and "properties" in model:
+                for variant in model["oneOf"]:
+                    variant["allOf"] = [{"$ref": f"#/$defs/{name}Base"}, *variant.get("allOf", [])]
+                keys = {key: model.pop(key) for key in ("properties", "required")}
+                schema["$defs"][f"{name}Base"] = {"type": "object", **keys}
+
+
 def modules() -> dict[str, Any]:
     """Returns the schema of each module. A definition that several outputs contain stands in one module.
 
@@ -181,11 +230,11 @@ def modules() -> dict[str, Any]:
         if schema.startswith("gsd-"):
             # A command that fails prints an envelope without a result.
             value["properties"]["result"] = {"anyOf": [value["properties"]["result"], {"type": "null"}]}
-        schemas[schema.replace("-", "_")] = value | {"title": class_name}
+        schemas[schema.replace("-", "_")] = {"$defs": {}} | value | {"title": class_name}
+    add_bases(schemas)
 
     def module_of(name: str, module: str) -> str:
-        defined = {other: value.get("$defs", {}) for other, value in schemas.items()}
-        found = {other: definitions[name] for other, definitions in defined.items() if name in definitions}
+        found = {other: value["$defs"][name] for other, value in schemas.items() if name in value["$defs"]}
         if len(found) == 1 or any(value != found[module] for value in found.values()):
             return module
         return "history" if found.keys() <= HISTORIES else "shared"
@@ -205,7 +254,7 @@ def modules() -> dict[str, Any]:
     for module, value in schemas.items():
         root = {key: part for key, part in value.items() if key != "$defs"}
         written[module] = with_references(root, module, module) | {"$defs": {}}
-        for name, definition in value.get("$defs", {}).items():
+        for name, definition in value["$defs"].items():
             owner = module_of(name, module)
             written[owner]["$defs"][name] = with_references(definition, module, owner)
     return written
@@ -251,33 +300,59 @@ def options(types: Path, flags_of_options: Path) -> None:
     """Writes the options of all commands: their types, and the table that calls need."""
     commands = json.loads((ROOT / "packages" / "flags.json").read_text())
     text = OPTIONS_HEAD
-    table: dict[str, dict[str, str]] = {}
+    flags_text = FLAGS_HEAD
+    shared = {
+        base: {
+            flag: about
+            for flag, about in commands[owners[0]]["flags"].items()
+            if flag not in OMITTED
+            and owners == tuple(other for other in OPTIONS if commands[other]["flags"].get(flag) == about)
+        }
+        for base, owners in SHARED_OPTIONS.items()
+    }
+    for base, flags in shared.items():
+        text += f"\n\nclass _{base}(TypedDict, total=False):\n" + _fields(flags)
+        flags_text += f"_{base.upper()} = {{\n" + _entries(flags) + "}\n"
+    flags_text += FLAGS_TABLE
     for command, name in OPTIONS.items():
-        flags = {flag: about for flag, about in commands[command]["flags"].items() if flag not in OMITTED}
-        # `from` is a word of the language: as an option it is written `from_`.
-        fields = [
-            (flag.replace("-", "_") + ("_" if flag in ("from",) else ""), flag) for flag in sorted(flags)
-        ]
-        text += f'\n\nclass {name}(TypedDict, total=False):\n    """Options of `longhaul {command}`."""\n\n'
-        for field, flag in fields:
-            about = flags[flag]["about"].replace("\\", "\\\\")
-            text += f'    {field}: {option(flags[flag])}\n    """{about}"""\n'
+        bases = [base for base, owners in SHARED_OPTIONS.items() if command in owners]
+        inherited = set().union(*(shared[base] for base in bases))
+        flags = {
+            flag: about
+            for flag, about in commands[command]["flags"].items()
+            if flag not in OMITTED and flag not in inherited
+        }
+        parents = ", ".join(f"_{base}" for base in bases)
+        text += f'\n\nclass {name}({parents}, total=False):\n    """Options of `longhaul {command}`."""\n\n'
+        text += _fields(flags)
+        flags_text += f"    {json.dumps(command)}: {{\n"
+        flags_text += "".join(f"        **_{base.upper()},\n" for base in bases) + _entries(flags)
         if commands[command]["agent_args"]:
             text += (
                 '    agent_args: Sequence[str] | None\n    """Arguments passed to the agent unchanged."""\n'
             )
-        table[command] = {field: _entry(flags[flag], flag) for field, flag in fields}
-        if commands[command]["agent_args"]:
-            table[command]["agent_args"] = "rest:"
+            flags_text += '        "agent_args": "rest:",\n'
+        flags_text += "    },\n"
     types.write_text(text)
-    text = FLAGS_HEAD
-    for command, entries in table.items():
-        text += f"    {json.dumps(command)}: {{\n"
-        for field, entry in entries.items():
-            text += f"        {json.dumps(field)}: {json.dumps(entry)},\n"
-        text += "    },\n"
-    text += "}\n"
-    flags_of_options.write_text(text)
+    flags_of_options.write_text(flags_text + "}\n")
+
+
+def _fields(flags: dict[str, Any]) -> str:
+    text = ""
+    for flag in sorted(flags):
+        about = flags[flag]["about"].replace("\\", "\\\\")
+        text += f'    {_field(flag)}: {option(flags[flag])}\n    """{about}"""\n'
+    return text
+
+
+def _entries(flags: dict[str, Any]) -> str:
+    entries = ((_field(flag), _entry(flags[flag], flag)) for flag in sorted(flags))
+    return "".join(f"        {json.dumps(field)}: {json.dumps(entry)},\n" for field, entry in entries)
+
+
+def _field(flag: str) -> str:
+    # `from` is a word of the language: as an option it is written `from_`.
+    return flag.replace("-", "_") + ("_" if flag in ("from",) else "")
 
 
 def _entry(flag: dict[str, Any], name: str) -> str:

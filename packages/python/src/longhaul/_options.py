@@ -15,43 +15,136 @@ Duration = int | float | timedelta | str
 Path = str | os.PathLike[str]
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of `longhaul run`."""
+class _Common(TypedDict, total=False):
+    no_config: bool | None
+    """Read no configuration file"""
+    profile: str | None
+    """Use this configuration profile"""
+    quiet: bool | None
+    """Print only errors on stderr"""
+    verbose: bool | None
+    """Print each decision on stderr"""
 
-    agent: Literal["claude", "acp"] | None
-    """The agent: Claude Code, or any agent that speaks the Agent Client Protocol"""
+
+class _Agent(TypedDict, total=False):
     agent_path: Path | None
     """The agent's program [default: `claude`, in PATH or where its installers put it]"""
     allow_denials: bool | None
     """Count a run with denied tool calls as done"""
     allow_tools: Sequence[str] | str | None
     """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    answer: Mapping[str, object] | Sequence[str] | str | None
-    """Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text"""
-    answer_defaults: bool | None
-    """Let the agent ask questions, and answer each with its first option, with a warning"""
-    answers_file: Path | None
-    """Answers from a JSON or TOML file, for keys that --answer does not name"""
     attempt_timeout: Duration | None
     """Maximum duration of one attempt [default: none]"""
     background_wait: Duration | None
     """Time that background commands may outlive the result [default: 10m]"""
+    check: Sequence[str] | str | None
+    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
+    check_timeout: Duration | None
+    """Maximum duration of one check, all of its commands together [default: 30m]"""
+    deny_tools: Sequence[str] | str | None
+    """Deny the agent these tools, whatever else permits them"""
+    inner_retries: Number | None
+    """Retries of one request inside the agent [default: 4]"""
+    max_attempts: Number | None
+    """Maximum number of attempts, after which the run fails [default: 1000]"""
+    max_failed_checks: Number | None
+    """Failed checks after which the run finishes as check_failed [default: 10]"""
+    max_reset_wait: Duration | None
+    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
+    max_retries: Number | None
+    """Retries in a row without progress [default: 5]"""
+    model: str | None
+    """The model, as the agent names it"""
+    on_terminate: str | None
+    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
+    orphan_timeout: Duration | None
+    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
+    outage_limit: Duration | None
+    """Maximum length of one API outage, from its first failure [default: 6h]"""
+    permission_mode: str | None
+    """The agent's permission mode [default: your settings of the agent]"""
+    progress_timeout: Duration | None
+    """Maximum time without a finished message or tool call [default: 2h20m]"""
+    retry_base: Duration | None
+    """First wait between attempts; the later ones double [default: 2s]"""
+    retry_cap: Duration | None
+    """Longest wait between attempts [default: 5m]"""
+    retry_jitter: str | None
+    """Random spread of waits: full, none, or a percentage [default: full]"""
+    review: bool | str | None
+    """Have a model review the work when the agent reports that it is done; `none` for no review"""
+    review_timeout: Duration | None
+    """Maximum duration of one reviewer [default: 10m]"""
+    stall_timeout: Duration | None
+    """Maximum silence of the agent while no tool runs [default: 7m]"""
+
+
+class _Limits(TypedDict, total=False):
+    budget: Number | None
+    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
+    max_tokens: Number | None
+    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
+    max_turns: Number | None
+    """Maximum number of model responses, without those of sub-agents [default: none]"""
+    memory_limit: Number | None
+    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
+    time_limit: Duration | None
+    """Maximum working time; API waits and machine sleep do not count [default: none]"""
+    wall_limit: Duration | None
+    """Maximum elapsed time, including waits and sleep [default: none]"""
+
+
+class _Task(TypedDict, total=False):
+    answers_file: Path | None
+    """Answers from a JSON or TOML file, for keys that --answer does not name"""
+    no_wrap_up: bool | None
+    """Keep no reserve: stop the agent when a limit is reached"""
+    resume: str | None
+    """Continue this session; an unknown session is an error"""
+    resume_or_new: str | None
+    """Continue this session, or start a new one if it is unknown"""
+    wrap_up_prompt: str | None
+    """Prompt for the wrap-up [default: write down the state of the work, commit, stop]"""
+    wrap_up_reserve: Duration | None
+    """Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]"""
+
+
+class _Planning(TypedDict, total=False):
+    again: bool | None
+    """Call the agent although the work seems to be done, in a new session"""
+    answer: Mapping[str, object] | Sequence[str] | str | None
+    """Answer VALUE if KEY occurs in a question of the framework; repeatable"""
+    max_wait: Duration | None
+    """Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]"""
+    no_wait: bool | None
+    """Fail if another command works on the project, instead of waiting for it"""
+    preset: str | None
+    """Policy to start from [default: openclawpack]"""
+    slash_command: str | None
+    """The slash command to send [default: that of the installed GSD, /gsd:NAME or /gsd-NAME]"""
+    timeout: Duration | None
+    """Maximum duration of one attempt [default: 15m for new-project, 10m for plan-phase, 20m for execute-phase]"""
+    total_timeout: Duration | None
+    """Maximum elapsed time, including waits [default: none]"""
+
+
+class RunOptions(_Common, _Agent, _Limits, _Task, total=False):
+    """Options of `longhaul run`."""
+
+    agent: Literal["claude", "acp"] | None
+    """The agent: Claude Code, or any agent that speaks the Agent Client Protocol"""
+    answer: Mapping[str, object] | Sequence[str] | str | None
+    """Let the agent ask questions, and answer VALUE if KEY matches or occurs in the text"""
+    answer_defaults: bool | None
+    """Let the agent ask questions, and answer each with its first option, with a warning"""
     block_path: Sequence[str] | str | None
     """Deny tool calls that name this file or folder, or anything below it"""
     block_url: Sequence[str] | str | None
     """Deny tool calls that name this URL"""
     block_urls_file: Path | None
     """Deny tool calls that name a URL in this file"""
-    budget: Number | None
-    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
     cwd: Path | None
     """Working directory [default: this one]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
     diagnostic: bool | None
     """Write a text file for each noteworthy event to the run's `diagnostic/`"""
     done_when: str | None
@@ -62,8 +155,6 @@ class RunOptions(TypedDict, total=False):
     """Summarize older work in the handoff prompt with this model"""
     handoff_tokens: Number | None
     """Maximum size of the handoff prompt, in tokens [default: 12000]"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
     keep_going: bool | None
     """Keep prompting the agent until it confirms that the work is done, or a limit is reached"""
     keep_improving: bool | None
@@ -78,307 +169,98 @@ class RunOptions(TypedDict, total=False):
     """Judge of the sessions: `api` uses your key, `claude` uses Claude Code's login [default: api]"""
     learn_tokens: Number | None
     """Maximum number of playbook tokens per session; the points that match the prompt best come first"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
     max_idle_stops: Number | None
     """Stops in a row without a change in the workspace, after which the run fails [default: 3]"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
-    max_tokens: Number | None
-    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
-    max_turns: Number | None
-    """Maximum number of model responses, without those of sub-agents [default: none]"""
-    memory_limit: Number | None
-    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
-    model: str | None
-    """The model, as the agent names it"""
     name: str | None
     """Name of the run; commands accept it for the newest run with this name"""
     network: Sequence[str] | str | None
     """Restrict the agent's commands to these hosts, or `none`"""
     no_attach: bool | None
     """With --key: fail if the run is running, instead of following it"""
-    no_config: bool | None
-    """Read no configuration file"""
-    no_wrap_up: bool | None
-    """Keep no reserve: stop the agent when a limit is reached"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
     preset: str | None
     """Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill"""
     prices_file: Path | None
     """Token prices that override the bundled ones: a TOML file"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    resume: str | None
-    """Continue this session; an unknown session is an error"""
-    resume_or_new: str | None
-    """Continue this session, or start a new one if it is unknown"""
     retry: bool | None
     """With --key: resume the run unless it finished as `done` or `cancelled`"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
     run_id: str | None
     """Id of the run: letters, digits, `-`, `_` and `.` [default: random letters]"""
     runs_dir: Path | None
     """Keep the run's directory in `DIR/<date>/<id>` [default: `runs` in `$LONGHAUL_HOME`]"""
     session_id: str | None
     """UUID of the new session [default: random]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
     status_every: Number | None
     """State used and remaining time and cost every N stops; 0 means never [default: 5]"""
-    time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
-    wall_limit: Duration | None
-    """Maximum elapsed time, including waits and sleep [default: none]"""
-    wrap_up_prompt: str | None
-    """Prompt for the wrap-up [default: write down the state of the work, commit, stop]"""
-    wrap_up_reserve: Duration | None
-    """Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]"""
     agent_args: Sequence[str] | None
     """Arguments passed to the agent unchanged."""
 
 
-class ResumeOptions(TypedDict, total=False):
+class ResumeOptions(_Common, _Agent, _Limits, total=False):
     """Options of `longhaul resume`."""
 
     add_budget: Number | None
     """Add this many dollars to the budget"""
     add_time: Duration | None
     """Add this much time to each time limit"""
-    agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
-    allow_denials: bool | None
-    """Count a run with denied tool calls as done"""
-    allow_tools: Sequence[str] | str | None
-    """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    attempt_timeout: Duration | None
-    """Maximum duration of one attempt [default: none]"""
-    background_wait: Duration | None
-    """Time that background commands may outlive the result [default: 10m]"""
-    budget: Number | None
-    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
     cwd: Path | None
     """Working directory, if the workspace has moved [default: the same]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
     fork: bool | None
     """Start a new run whose session begins with the history of this one, which stays unchanged"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
     max_iterations: Number | None
     """New maximum number of iterations, for a workflow"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
-    max_tokens: Number | None
-    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
-    max_turns: Number | None
-    """Maximum number of model responses, without those of sub-agents [default: none]"""
-    memory_limit: Number | None
-    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
-    model: str | None
-    """The model, as the agent names it"""
-    no_config: bool | None
-    """Read no configuration file"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
     repeat_task: bool | None
     """Send the original task again"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
-    time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
-    wall_limit: Duration | None
-    """Maximum elapsed time, including waits and sleep [default: none]"""
 
 
-class RecoverOptions(TypedDict, total=False):
+class RecoverOptions(_Common, total=False):
     """Options of `longhaul recover`."""
 
     active_within: Duration | None
     """Only runs active within this duration"""
-    no_config: bool | None
-    """Read no configuration file"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class CancelOptions(TypedDict, total=False):
+class CancelOptions(_Common, total=False):
     """Options of `longhaul cancel`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
     now: bool | None
     """Do not wait for the agent's result; unfinished work of the agent is lost"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class AttachOptions(TypedDict, total=False):
+class AttachOptions(_Common, total=False):
     """Options of `longhaul attach`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
-
-class LoopOptions(TypedDict, total=False):
+class LoopOptions(_Common, _Agent, total=False):
     """Options of `longhaul loop`."""
 
-    agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
-    allow_denials: bool | None
-    """Count a run with denied tool calls as done"""
-    allow_tools: Sequence[str] | str | None
-    """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    attempt_timeout: Duration | None
-    """Maximum duration of one attempt [default: none]"""
-    background_wait: Duration | None
-    """Time that background commands may outlive the result [default: 10m]"""
     budget: Number | None
     """Maximum cost of all runs in dollars; `none` means unlimited [default: as in the file]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
     focus: str | None
     """Text for prompts that quote `focus`"""
     from_: str | None
     """Start the first iteration with this phase"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
     max_iterations: Number | None
     """Maximum number of iterations [default: as in the file]"""
     max_parallel: Number | None
     """Maximum number of runs at the same time [default: as in the file]"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
     memory_reserve: Number | None
     """Memory that must be available before a run starts [default: as in the file, or 500 MB]"""
-    model: str | None
-    """The model, as the agent names it"""
     name: str | None
     """Name of the workflow; commands accept it for the newest workflow with this name"""
-    no_config: bool | None
-    """Read no configuration file"""
     no_review: bool | None
     """Leave out the phase `review`"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
     only: str | None
     """Run only this phase"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
     preset: str | None
     """Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
     serial: bool | None
     """One run after another"""
     set: Mapping[str, object] | Sequence[str] | str | None
@@ -387,32 +269,20 @@ class LoopOptions(TypedDict, total=False):
     """Leave out this phase; repeatable"""
     stage: Literal["autoformalize", "prover", "polish"] | None
     """Work on this stage of an Archon project [default: as in its PROGRESS.md]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
     time_limit: Duration | None
     """Maximum working time; parks and API waits do not count [default: as in the file]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
     verbose_logs: bool | None
     """Also keep the agents' own messages in the logs of an Archon project"""
 
 
-class StatusOptions(TypedDict, total=False):
+class StatusOptions(_Common, total=False):
     """Options of `longhaul status`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project: Sequence[Path] | Path | None
     """Only what works in this directory or below it; repeatable"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class RunsOptions(TypedDict, total=False):
+class RunsOptions(_Common, total=False):
     """Options of `longhaul runs`."""
 
     agent: str | None
@@ -421,455 +291,95 @@ class RunsOptions(TypedDict, total=False):
     """List all runs"""
     limit: str | None
     """Maximum number of runs, newest first [default: 30 on a terminal; all in a pipe or a file]"""
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project: Path | None
     """Only runs in this directory or below it"""
-    quiet: bool | None
-    """Print only errors on stderr"""
     session: str | None
     """Only runs that used the session with this id prefix"""
     since: str | None
     """Only runs that started since WHEN: a duration like 12h or 7d, a date, or a time"""
     state: Sequence[str] | str | None
     """Only runs in these states or with these outcomes"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class CostOptions(TypedDict, total=False):
+class CostOptions(_Common, total=False):
     """Options of `longhaul cost`."""
 
     all: bool | None
     """Show the spending of all time"""
     by: Literal["day", "model", "project", "run", "agent", "workflow"] | None
     """Group spending by this"""
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
     since: str | None
     """Only spending since WHEN: a duration like 12h or 7d, a date, or a time [default: 30d]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class ShowOptions(TypedDict, total=False):
+class ShowOptions(_Common, total=False):
     """Options of `longhaul show`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
-
-class WhyOptions(TypedDict, total=False):
+class WhyOptions(_Common, total=False):
     """Options of `longhaul why`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
-
-class NewProjectOptions(TypedDict, total=False):
+class NewProjectOptions(_Common, _Agent, _Limits, _Task, _Planning, total=False):
     """Options of `longhaul gsd new-project`."""
 
-    again: bool | None
-    """Call the agent although the work seems to be done, in a new session"""
-    agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
-    allow_denials: bool | None
-    """Count a run with denied tool calls as done"""
-    allow_tools: Sequence[str] | str | None
-    """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    answer: Mapping[str, object] | Sequence[str] | str | None
-    """Answer VALUE if KEY occurs in a question of the framework; repeatable"""
-    answers_file: Path | None
-    """Answers from a JSON or TOML file, for keys that --answer does not name"""
-    attempt_timeout: Duration | None
-    """Maximum duration of one attempt [default: none]"""
-    background_wait: Duration | None
-    """Time that background commands may outlive the result [default: 10m]"""
-    budget: Number | None
-    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
-    max_tokens: Number | None
-    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
-    max_turns: Number | None
-    """Maximum number of model responses, without those of sub-agents [default: none]"""
-    max_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]"""
-    memory_limit: Number | None
-    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
-    model: str | None
-    """The model, as the agent names it"""
-    no_config: bool | None
-    """Read no configuration file"""
-    no_wait: bool | None
-    """Fail if another command works on the project, instead of waiting for it"""
-    no_wrap_up: bool | None
-    """Keep no reserve: stop the agent when a limit is reached"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
-    preset: str | None
-    """Policy to start from [default: openclawpack]"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    resume: str | None
-    """Continue this session; an unknown session is an error"""
-    resume_or_new: str | None
-    """Continue this session, or start a new one if it is unknown"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
-    slash_command: str | None
-    """The slash command to send [default: that of the installed GSD, /gsd:NAME or /gsd-NAME]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
-    time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
-    timeout: Duration | None
-    """Maximum duration of one attempt [default: 15m for new-project, 10m for plan-phase, 20m for execute-phase]"""
-    total_timeout: Duration | None
-    """Maximum elapsed time, including waits [default: none]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
-    wall_limit: Duration | None
-    """Maximum elapsed time, including waits and sleep [default: none]"""
-    wrap_up_prompt: str | None
-    """Prompt for the wrap-up [default: write down the state of the work, commit, stop]"""
-    wrap_up_reserve: Duration | None
-    """Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]"""
     agent_args: Sequence[str] | None
     """Arguments passed to the agent unchanged."""
 
 
-class PlanPhaseOptions(TypedDict, total=False):
+class PlanPhaseOptions(_Common, _Agent, _Limits, _Task, _Planning, total=False):
     """Options of `longhaul gsd plan-phase`."""
 
-    again: bool | None
-    """Call the agent although the work seems to be done, in a new session"""
-    agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
-    allow_denials: bool | None
-    """Count a run with denied tool calls as done"""
-    allow_tools: Sequence[str] | str | None
-    """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    answer: Mapping[str, object] | Sequence[str] | str | None
-    """Answer VALUE if KEY occurs in a question of the framework; repeatable"""
-    answers_file: Path | None
-    """Answers from a JSON or TOML file, for keys that --answer does not name"""
-    attempt_timeout: Duration | None
-    """Maximum duration of one attempt [default: none]"""
-    background_wait: Duration | None
-    """Time that background commands may outlive the result [default: 10m]"""
-    budget: Number | None
-    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
-    max_tokens: Number | None
-    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
-    max_turns: Number | None
-    """Maximum number of model responses, without those of sub-agents [default: none]"""
-    max_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]"""
-    memory_limit: Number | None
-    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
-    model: str | None
-    """The model, as the agent names it"""
-    no_config: bool | None
-    """Read no configuration file"""
-    no_wait: bool | None
-    """Fail if another command works on the project, instead of waiting for it"""
-    no_wrap_up: bool | None
-    """Keep no reserve: stop the agent when a limit is reached"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
-    preset: str | None
-    """Policy to start from [default: openclawpack]"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    resume: str | None
-    """Continue this session; an unknown session is an error"""
-    resume_or_new: str | None
-    """Continue this session, or start a new one if it is unknown"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
-    slash_command: str | None
-    """The slash command to send [default: that of the installed GSD, /gsd:NAME or /gsd-NAME]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
-    time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
-    timeout: Duration | None
-    """Maximum duration of one attempt [default: 15m for new-project, 10m for plan-phase, 20m for execute-phase]"""
-    total_timeout: Duration | None
-    """Maximum elapsed time, including waits [default: none]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
-    wall_limit: Duration | None
-    """Maximum elapsed time, including waits and sleep [default: none]"""
-    wrap_up_prompt: str | None
-    """Prompt for the wrap-up [default: write down the state of the work, commit, stop]"""
-    wrap_up_reserve: Duration | None
-    """Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]"""
     agent_args: Sequence[str] | None
     """Arguments passed to the agent unchanged."""
 
 
-class ExecutePhaseOptions(TypedDict, total=False):
+class ExecutePhaseOptions(_Common, _Agent, _Limits, _Task, _Planning, total=False):
     """Options of `longhaul gsd execute-phase`."""
 
-    again: bool | None
-    """Call the agent although the work seems to be done, in a new session"""
-    agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
-    allow_denials: bool | None
-    """Count a run with denied tool calls as done"""
-    allow_tools: Sequence[str] | str | None
-    """Allow the agent only these tools, such as `Read` or `mcp__github__*`"""
-    answer: Mapping[str, object] | Sequence[str] | str | None
-    """Answer VALUE if KEY occurs in a question of the framework; repeatable"""
-    answers_file: Path | None
-    """Answers from a JSON or TOML file, for keys that --answer does not name"""
-    attempt_timeout: Duration | None
-    """Maximum duration of one attempt [default: none]"""
-    background_wait: Duration | None
-    """Time that background commands may outlive the result [default: 10m]"""
-    budget: Number | None
-    """Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none]"""
-    check: Sequence[str] | str | None
-    """Verify the work with this shell command when the agent reports that it is done; repeatable"""
-    check_timeout: Duration | None
-    """Maximum duration of one check, all of its commands together [default: 30m]"""
-    deny_tools: Sequence[str] | str | None
-    """Deny the agent these tools, whatever else permits them"""
-    inner_retries: Number | None
-    """Retries of one request inside the agent [default: 4]"""
-    max_attempts: Number | None
-    """Maximum number of attempts, after which the run fails [default: 1000]"""
-    max_failed_checks: Number | None
-    """Failed checks after which the run finishes as check_failed [default: 10]"""
-    max_reset_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h]"""
-    max_retries: Number | None
-    """Retries in a row without progress [default: 5]"""
-    max_tokens: Number | None
-    """Maximum number of tokens of every kind, such as 500k or 2M [default: none]"""
-    max_turns: Number | None
-    """Maximum number of model responses, without those of sub-agents [default: none]"""
-    max_wait: Duration | None
-    """Maximum wait for a usage window's reset; a later reset finishes as `retry_later` [default: twice --timeout]"""
-    memory_limit: Number | None
-    """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
-    model: str | None
-    """The model, as the agent names it"""
-    no_config: bool | None
-    """Read no configuration file"""
-    no_wait: bool | None
-    """Fail if another command works on the project, instead of waiting for it"""
-    no_wrap_up: bool | None
-    """Keep no reserve: stop the agent when a limit is reached"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
-    on_terminate: str | None
-    """On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend]"""
-    orphan_timeout: Duration | None
-    """Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h]"""
-    outage_limit: Duration | None
-    """Maximum length of one API outage, from its first failure [default: 6h]"""
-    permission_mode: str | None
-    """The agent's permission mode [default: your settings of the agent]"""
-    preset: str | None
-    """Policy to start from [default: openclawpack]"""
-    profile: str | None
-    """Use this configuration profile"""
-    progress_timeout: Duration | None
-    """Maximum time without a finished message or tool call [default: 2h20m]"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    resume: str | None
-    """Continue this session; an unknown session is an error"""
-    resume_or_new: str | None
-    """Continue this session, or start a new one if it is unknown"""
-    retry_base: Duration | None
-    """First wait between attempts; the later ones double [default: 2s]"""
-    retry_cap: Duration | None
-    """Longest wait between attempts [default: 5m]"""
-    retry_jitter: str | None
-    """Random spread of waits: full, none, or a percentage [default: full]"""
-    review: bool | str | None
-    """Have a model review the work when the agent reports that it is done; `none` for no review"""
-    review_timeout: Duration | None
-    """Maximum duration of one reviewer [default: 10m]"""
-    slash_command: str | None
-    """The slash command to send [default: that of the installed GSD, /gsd:NAME or /gsd-NAME]"""
-    stall_timeout: Duration | None
-    """Maximum silence of the agent while no tool runs [default: 7m]"""
-    time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
-    timeout: Duration | None
-    """Maximum duration of one attempt [default: 15m for new-project, 10m for plan-phase, 20m for execute-phase]"""
-    total_timeout: Duration | None
-    """Maximum elapsed time, including waits [default: none]"""
-    verbose: bool | None
-    """Print each decision on stderr"""
-    wall_limit: Duration | None
-    """Maximum elapsed time, including waits and sleep [default: none]"""
-    wrap_up_prompt: str | None
-    """Prompt for the wrap-up [default: write down the state of the work, commit, stop]"""
-    wrap_up_reserve: Duration | None
-    """Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m]"""
     agent_args: Sequence[str] | None
     """Arguments passed to the agent unchanged."""
 
 
-class GsdStatusOptions(TypedDict, total=False):
+class GsdStatusOptions(_Common, total=False):
     """Options of `longhaul gsd status`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class AddProjectOptions(TypedDict, total=False):
+class AddProjectOptions(_Common, total=False):
     """Options of `longhaul gsd projects add`."""
 
     name: str | None
     """Name of the project [default: that of the directory]"""
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class ListProjectsOptions(TypedDict, total=False):
+class ListProjectsOptions(_Common, total=False):
     """Options of `longhaul gsd projects list`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
     refresh: bool | None
     """Read the state of each project again"""
-    verbose: bool | None
-    """Print each decision on stderr"""
 
 
-class RemoveProjectOptions(TypedDict, total=False):
+class RemoveProjectOptions(_Common, total=False):
     """Options of `longhaul gsd projects remove`."""
 
-    no_config: bool | None
-    """Read no configuration file"""
-    profile: str | None
-    """Use this configuration profile"""
     project_dir: Path | None
     """Directory of the project [default: this one]"""
-    quiet: bool | None
-    """Print only errors on stderr"""
-    verbose: bool | None
-    """Print each decision on stderr"""

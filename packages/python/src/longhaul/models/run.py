@@ -5,37 +5,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import shared
+from .shared import Envelope
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunEnvelope:
+class RunEnvelope(Envelope):
     """
     The JSON output of `longhaul run`, and of the commands of `longhaul gsd`, some of which have another result.
     """
 
-    duration_ms: shared.Span
-    """
-    Time from start to finish, waits included.
-    """
-    errors: list[str]
-    """
-    Errors, for people: first the reason for the outcome, then the last lines of a failed check, then the agent's own messages. Empty only if the work is done.
-    """
     result: str | None
     """
     The agent's last answer. It is partial if the run did not finish.
     """
-    run: shared.RunInfo
-    """
-    Everything specific to Longhaul.
-    """
-    session_id: str | None
-    """
-    The session that can be resumed.
-    """
-    success: bool
-    """
-    Whether the work is done. False for every outcome but `done`.
-    """
-    usage: shared.EnvelopeUsage

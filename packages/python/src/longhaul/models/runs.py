@@ -5,122 +5,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from . import shared
+from .shared import RunRow
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class Row(RunRow):
     """
     One run, as printed.
-    """
-
-    active_ms: shared.Span | None
-    """
-    Time spent working. `None` if the run is not finished.
-    """
-    agent: str
-    """
-    Name of the agent.
-    """
-    attempts: int
-    """
-    Number of attempts.
-    """
-    cwd: str
-    """
-    Working directory of the agent.
-    """
-    dir: str
-    """
-    Run directory.
-    """
-    downtime_ms: shared.Span
-    """
-    Downtime: the machine slept, or the run had no supervisor.
-    """
-    ended_at: shared.Rfc3339 | None
-    """
-    When the run finished.
-    """
-    error: str | None
-    """
-    Why no further data is available.
-    """
-    estimated_cost_usd: shared.Dollars
-    """
-    Estimated cost, in addition to the reported cost.
-    """
-    fault: shared.Fault | None
-    """
-    Fault that the run is waiting out, or that finished it.
-    """
-    id: shared.RunId
-    """
-    Id of the run.
-    """
-    model: str | None
-    """
-    Requested model.
-    """
-    name: str | None
-    """
-    Name given by the user.
-    """
-    next: str | None
-    """
-    Command to type next. `None` if there is nothing to do.
-    """
-    outcome: shared.OutcomeKind | None
-    """
-    Outcome. `None` if the run is not finished.
-    """
-    reported_cost_usd: shared.Dollars
-    """
-    Reported cost, including the running attempt.
-    """
-    resume_generation: int
-    """
-    Number of times the finished run was resumed.
-    """
-    retry_at: shared.Rfc3339 | None
-    """
-    When a retry makes sense.
-    """
-    started_at: shared.Rfc3339
-    """
-    When the run was created.
-    """
-    state: shared.RowState
-    """
-    State of the run.
-    """
-    task: str
-    """
-    Start of the task, on one line.
-    """
-    total_cost_usd: shared.Dollars
-    """
-    Cost reported by the agent plus cost estimated by Longhaul, including the running attempt.
-    """
-    total_tokens: int
-    """
-    Number of tokens of all kinds, including truncated messages.
-    """
-    unpriced: bool
-    """
-    Whether some usage has no known price. The cost is then a lower bound.
-    """
-    until: shared.Rfc3339 | None
-    """
-    End of the current wait.
-    """
-    waiting_ms: shared.Span
-    """
-    Time spent waiting between attempts.
-    """
-    workflow: shared.WorkflowPosition | None = None
-    """
-    Position in the workflow that started the run.
     """
 
 

@@ -205,6 +205,118 @@ class WorkflowPosition:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunRow:
+    active_ms: Span | None
+    """
+    Time spent working. `None` if the run is not finished.
+    """
+    agent: str
+    """
+    Name of the agent.
+    """
+    attempts: int
+    """
+    Number of attempts.
+    """
+    cwd: str
+    """
+    Working directory of the agent.
+    """
+    dir: str
+    """
+    Run directory.
+    """
+    downtime_ms: Span
+    """
+    Downtime: the machine slept, or the run had no supervisor.
+    """
+    ended_at: Rfc3339 | None
+    """
+    When the run finished.
+    """
+    error: str | None
+    """
+    Why no further data is available.
+    """
+    estimated_cost_usd: Dollars
+    """
+    Estimated cost, in addition to the reported cost.
+    """
+    fault: Fault | None
+    """
+    Fault that the run is waiting out, or that finished it.
+    """
+    id: RunId
+    """
+    Id of the run.
+    """
+    model: str | None
+    """
+    Requested model.
+    """
+    name: str | None
+    """
+    Name given by the user.
+    """
+    next: str | None
+    """
+    Command to type next. `None` if there is nothing to do.
+    """
+    outcome: OutcomeKind | None
+    """
+    Outcome. `None` if the run is not finished.
+    """
+    reported_cost_usd: Dollars
+    """
+    Reported cost, including the running attempt.
+    """
+    resume_generation: int
+    """
+    Number of times the finished run was resumed.
+    """
+    retry_at: Rfc3339 | None
+    """
+    When a retry makes sense.
+    """
+    started_at: Rfc3339
+    """
+    When the run was created.
+    """
+    state: RowState
+    """
+    State of the run.
+    """
+    task: str
+    """
+    Start of the task, on one line.
+    """
+    total_cost_usd: Dollars
+    """
+    Cost reported by the agent plus cost estimated by Longhaul, including the running attempt.
+    """
+    total_tokens: int
+    """
+    Number of tokens of all kinds, including truncated messages.
+    """
+    unpriced: bool
+    """
+    Whether some usage has no known price. The cost is then a lower bound.
+    """
+    until: Rfc3339 | None
+    """
+    End of the current wait.
+    """
+    waiting_ms: Span
+    """
+    Time spent waiting between attempts.
+    """
+    workflow: WorkflowPosition | None = None
+    """
+    Position in the workflow that started the run.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class RegisteredProject:
     """
     A project of the registry.
@@ -306,6 +418,31 @@ class RunInfo:
     """
     Time in which the run waited with no process running.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Envelope:
+    duration_ms: Span
+    """
+    Time from start to finish, waits included.
+    """
+    errors: list[str]
+    """
+    Errors, for people: first the reason for the outcome, then the last lines of a failed check, then the agent's own messages. Empty only if the work is done.
+    """
+    run: RunInfo
+    """
+    Everything specific to Longhaul.
+    """
+    session_id: str | None
+    """
+    The session that can be resumed.
+    """
+    success: bool
+    """
+    Whether the work is done. False for every outcome but `done`.
+    """
+    usage: EnvelopeUsage
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -133,52 +133,40 @@ class Usage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunStarted:
+class DecisionBase:
+    at: shared.Rfc3339
+    """
+    Time of the decision.
+    """
+    run: shared.RunId
+    """
+    Id of the run.
+    """
+    seq: int
+    """
+    Number of the record in its run, starting at 1. Each number occurs once.
+    """
+    type: StreamType
+    """
+    Distinguishes the line from the agent's own.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunStarted(DecisionBase):
     """
     The run started.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["run_started"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunReopened:
+class RunReopened(DecisionBase):
     """
     A user resumed the finished run.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["run_reopened"]
     request: history.ResumeRequest
     """
@@ -191,27 +179,11 @@ class RunReopened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResumeStrategyChosen:
+class ResumeStrategyChosen(DecisionBase):
     """
     The resume strategy of the attempt was chosen.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     reason: history.StrategyReason
     """
     Reason for the choice.
@@ -224,52 +196,20 @@ class ResumeStrategyChosen:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryStarted:
+class SummaryStarted(DecisionBase):
     """
     A model starts to summarize the older work for the attempt.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["summary_started"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryStopOrdered:
+class SummaryStopOrdered(DecisionBase):
     """
     The summary is being stopped.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     cause: history.StopCause
     """
     Reason for the stop.
@@ -278,27 +218,11 @@ class SummaryStopOrdered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryEnded:
+class SummaryEnded(DecisionBase):
     """
     The summary ended, with or without a text. The attempt starts either way.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["summary_ended"]
     result: history.SummaryResult
     """
@@ -311,27 +235,11 @@ class SummaryEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptSpawned:
+class AttemptSpawned(DecisionBase):
     """
     The agent's process was spawned.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     process: ProcessId
     """
     The agent's process.
@@ -340,27 +248,11 @@ class AttemptSpawned:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SessionOpened:
+class SessionOpened(DecisionBase):
     """
     The agent opened the session. From here on it may spend money.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["session_opened"]
     session: history.SessionId
     """
@@ -369,27 +261,11 @@ class SessionOpened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProgressMade:
+class ProgressMade(DecisionBase):
     """
     The attempt completed an exchange or a tool call.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["progress_made"]
     resets_retries: bool
     """
@@ -398,27 +274,11 @@ class ProgressMade:
 
 
 @dataclass(frozen=True, kw_only=True)
-class LimitReached:
+class LimitReached(DecisionBase):
     """
     The run reached a threshold of a limit.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     limit: shared.Limit
     """
     Limit that was reached.
@@ -435,27 +295,11 @@ class LimitReached:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgentStopped:
+class AgentStopped(DecisionBase):
     """
     The agent stopped on its own, in a run with keep-going.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     claimed_done: bool
     """
     Whether the agent claimed that the work is done.
@@ -476,27 +320,11 @@ class AgentStopped:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptSent:
+class PromptSent(DecisionBase):
     """
     The agent received a prompt in its open session.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     prompt: history.PromptKind
     """
     Kind of prompt.
@@ -513,52 +341,20 @@ class PromptSent:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InputClosed:
+class InputClosed(DecisionBase):
     """
     No exchange is open; the agent's input was closed, so that it exits on its own.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["input_closed"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class StopOrdered:
+class StopOrdered(DecisionBase):
     """
     The agent is being stopped, or stopped harder.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     cause: history.StopCause
     """
     Reason for the stop.
@@ -575,27 +371,11 @@ class StopOrdered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StallDeferred:
+class StallDeferred(DecisionBase):
     """
     The agent was silent for too long, but a process of the run is still working.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["stall_deferred"]
     stall: history.StallReport
     """
@@ -608,27 +388,11 @@ class StallDeferred:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Recovered:
+class Recovered(DecisionBase):
     """
     A new supervisor took over the run. A suspended run returns to its previous phase. Otherwise the record affects no decision: the records that follow hold the decisions.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     finding: history.RecoveryFinding
     """
     State in which the new supervisor found the run.
@@ -645,27 +409,11 @@ class Recovered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Downtime:
+class Downtime(DecisionBase):
     """
     Nothing of the run was running: the machine slept, or no supervisor ran and the agent was idle.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     duration: shared.Span
     """
     Length of the downtime.
@@ -674,52 +422,20 @@ class Downtime:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckStarted:
+class CheckStarted(DecisionBase):
     """
     A check of the work starts.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["check_started"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewStarted:
+class ReviewStarted(DecisionBase):
     """
     A model starts to review the work, as the last part of a check. The reviewer processes of a run are numbered in the order of these records.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["review_started"]
     after_commands: bool | None = None
     """
@@ -728,27 +444,11 @@ class ReviewStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewEnded:
+class ReviewEnded(DecisionBase):
     """
     The reviewer's process ended.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["review_ended"]
     result: history.ReviewResult
     """
@@ -765,27 +465,11 @@ class ReviewEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckStopOrdered:
+class CheckStopOrdered(DecisionBase):
     """
     The check is being stopped: its command or its reviewer.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     cause: history.StopCause
     """
     Reason for the stop.
@@ -794,27 +478,11 @@ class CheckStopOrdered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckEnded:
+class CheckEnded(DecisionBase):
     """
     The check ended.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["check_ended"]
     result: history.CheckResult
     """
@@ -823,27 +491,11 @@ class CheckEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Swept:
+class Swept(DecisionBase):
     """
     No process of the attempt is left.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["swept"]
     stopped_processes: int
     """
@@ -852,27 +504,11 @@ class Swept:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CancelRequested:
+class CancelRequested(DecisionBase):
     """
     The user or a signal cancelled the run.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["cancel_requested"]
     source: history.CancelSource
     """
@@ -881,27 +517,11 @@ class CancelRequested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SuspendOrdered:
+class SuspendOrdered(DecisionBase):
     """
     SIGTERM or SIGHUP arrived: the run is being suspended.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["suspend_ordered"]
     source: history.CancelSource
     """
@@ -910,27 +530,11 @@ class SuspendOrdered:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suspended:
+class Suspended(DecisionBase):
     """
     No process of the run is left, and its supervisor exits. The next supervisor continues the run from this phase.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     record: Literal["suspended"]
     source: history.CancelSource
     """
@@ -939,27 +543,11 @@ class Suspended:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunFinished:
+class RunFinished(DecisionBase):
     """
     The run finished.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     outcome: history.Outcome
     """
     Outcome of the run.
@@ -1025,27 +613,11 @@ class RateLimit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptStarted:
+class AttemptStarted(DecisionBase):
     """
     An attempt was planned.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     plan: AttemptPlan
     """
     Plan of the attempt.
@@ -1173,27 +745,11 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptEnded:
+class AttemptEnded(DecisionBase):
     """
     The attempt ended, with the decision about what follows.
     """
 
-    at: shared.Rfc3339
-    """
-    Time of the decision.
-    """
-    run: shared.RunId
-    """
-    Id of the run.
-    """
-    seq: int
-    """
-    Number of the record in its run, starting at 1. Each number occurs once.
-    """
-    type: StreamType
-    """
-    Distinguishes the line from the agent's own.
-    """
     fault: shared.Fault | None
     """
     Fault of the attempt. `None` if it succeeded.

@@ -10,356 +10,6 @@ from . import history, shared
 
 
 @dataclass(frozen=True, kw_only=True)
-class StartedEntry:
-    """
-    The run started.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    kind: Literal["started"]
-    session: history.SessionPlan
-    """
-    Session of the first attempt.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReopenedEntry:
-    """
-    A finished run was resumed.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    changes: list[history.SettingChange]
-    """
-    Settings that the user changed.
-    """
-    finished_ms: shared.Span
-    """
-    Time since the run finished.
-    """
-    kind: Literal["reopened"]
-    request: history.ResumeRequest
-    """
-    The request of the user.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class LimitReachedEntry:
-    """
-    A limit of the run was reached.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    attempt: int
-    """
-    Number of the attempt.
-    """
-    kind: Literal["limit_reached"]
-    limit: shared.Limit
-    """
-    The limit.
-    """
-    threshold: history.LimitThreshold
-    """
-    Whether its reserve was reached or it is exhausted.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class AgentStoppedEntry:
-    """
-    The agent stopped on its own, once or several times in a row.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    attempt: int
-    """
-    Number of the attempt.
-    """
-    done_claims: int
-    """
-    Number of stops with a done claim.
-    """
-    kind: Literal["agent_stopped"]
-    prompts: int
-    """
-    Number of prompts to continue.
-    """
-    stops: int
-    """
-    Number of stops.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchdogStoppedEntry:
-    """
-    A watchdog stopped the agent of a dead supervisor.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    attempt: int
-    """
-    Number of the attempt.
-    """
-    kind: Literal["watchdog_stopped"]
-    processes_stopped: int | None
-    """
-    Number of stopped processes. `None` if the watchdog died before they were gone.
-    """
-    silent_ms: shared.Span
-    """
-    Time since the agent's last output.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class RecoveredEntry:
-    """
-    A new supervisor took over the run of a dead one.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    attempt: int
-    """
-    Number of the attempt.
-    """
-    changes: list[history.SettingChange]
-    """
-    Settings that the user changed at the takeover.
-    """
-    finding: history.RecoveryFinding
-    """
-    Finding of the new supervisor.
-    """
-    idle_ms: shared.Span
-    """
-    Part of that time in which nothing ran.
-    """
-    kind: Literal["recovered"]
-    unsupervised_ms: shared.Span | None
-    """
-    Longest possible time without a supervisor. `None` if the dead one had written no record.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class DowntimeEntry:
-    """
-    Nothing ran.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    duration_ms: shared.Span
-    """
-    Length of the downtime.
-    """
-    kind: Literal["downtime"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CheckEndedEntry:
-    """
-    A check ended.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    check: int
-    """
-    Number of the check, starting at 1.
-    """
-    duration_ms: shared.Span
-    """
-    Duration of the check.
-    """
-    kind: Literal["check_ended"]
-    result: history.CheckResult
-    """
-    Result of the check.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class CancelledEntry:
-    """
-    The run was cancelled.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    kind: Literal["cancelled"]
-    source: history.CancelSource
-    """
-    Source of the request.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class SuspendedEntry:
-    """
-    SIGTERM or SIGHUP suspended the run.
-    """
-
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    kind: Literal["suspended"]
-    source: history.CancelSource
-    """
-    The signal.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
 class WorkDone:
     """
     The work of one or more attempts.
@@ -381,6 +31,26 @@ class WorkDone:
     turns: int
     """
     Turns in the main conversation.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class EntryWithTextBase:
+    at: shared.Rfc3339
+    """
+    When it happened. For repeated events, the first time.
+    """
+    elapsed_ms: shared.Span
+    """
+    Time since the start of the run.
+    """
+    text: str
+    """
+    Sentence for people.
+    """
+    until: shared.Rfc3339
+    """
+    The last time, or when the run continued. The same as `at` for a single event.
     """
 
 
@@ -470,27 +140,45 @@ class AttemptsEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptStartedEntry:
+class StartedEntry(EntryWithTextBase):
+    """
+    The run started.
+    """
+
+    kind: Literal["started"]
+    session: history.SessionPlan
+    """
+    Session of the first attempt.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReopenedEntry(EntryWithTextBase):
+    """
+    A finished run was resumed.
+    """
+
+    changes: list[history.SettingChange]
+    """
+    Settings that the user changed.
+    """
+    finished_ms: shared.Span
+    """
+    Time since the run finished.
+    """
+    kind: Literal["reopened"]
+    request: history.ResumeRequest
+    """
+    The request of the user.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptStartedEntry(EntryWithTextBase):
     """
     An attempt started with a notable resume strategy, or is still running.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     attempt: int
     """
     Number of the attempt, starting at 1.
@@ -511,27 +199,11 @@ class AttemptStartedEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummaryEntry:
+class SummaryEntry(EntryWithTextBase):
     """
     A model was asked to summarize older work.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     attempt: int
     """
     Attempt that the summary is for.
@@ -552,129 +224,41 @@ class SummaryEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptEndedEntry:
+class AttemptEndedEntry(EntryWithTextBase, AttemptsEnded):
     """
     An attempt ended, or several in a row ended with the same fault and without progress.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
-    attempt: int
-    """
-    Number of the first attempt, starting at 1.
-    """
-    background_stopped: list[shared.BackgroundTask]
-    """
-    Background commands that were stopped with the agent.
-    """
-    check_follows: bool
-    """
-    Whether a check follows.
-    """
-    claimed_done: bool
-    """
-    Whether the attempt ended with an accepted done claim.
-    """
-    denied_calls: int
-    """
-    Number of tool calls that guards denied.
-    """
-    evidence: str | None
-    """
-    Evidence for the fault, as text.
-    """
-    exit: history.Exit | None
-    """
-    How the process ended. `unobserved` if no supervisor was there.
-    """
-    fault: shared.Fault | None
-    """
-    Why they failed. `None` if they did not.
-    """
-    killed: bool
-    """
-    Whether it had to be killed.
-    """
-    last_attempt: int
-    """
-    Number of the last attempt. The same as the first for a single one.
-    """
-    leftover_processes: int
-    """
-    Number of leftover processes that had to be stopped.
-    """
-    planned_wait_ms: shared.Span | None
-    """
-    Planned wait, in total.
-    """
-    questions: int
-    """
-    Number of questions that were answered.
-    """
-    remedy: history.Remedy | None
-    """
-    Remedy for the fault. `None` if no attempt follows.
-    """
-    result: history.AgentResult | None
-    """
-    Last result of the agent.
-    """
-    since: shared.Rfc3339
-    """
-    When the first attempt started.
-    """
-    stop_cause: history.StopCause | None
-    """
-    Why Longhaul stopped it, if it did.
-    """
-    waited_ms: shared.Span | None
-    """
-    Actual wait, in total. `None` while the run waits.
-    """
-    waiting_until: shared.Rfc3339 | None
-    """
-    End of the wait, while the run waits.
-    """
-    work: WorkDone
     kind: Literal["attempt_ended"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class PromptSentEntry:
+class LimitReachedEntry(EntryWithTextBase):
+    """
+    A limit of the run was reached.
+    """
+
+    attempt: int
+    """
+    Number of the attempt.
+    """
+    kind: Literal["limit_reached"]
+    limit: shared.Limit
+    """
+    The limit.
+    """
+    threshold: history.LimitThreshold
+    """
+    Whether its reserve was reached or it is exhausted.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSentEntry(EntryWithTextBase):
     """
     A prompt was sent to the agent in its open session.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     attempt: int
     """
     Number of the attempt.
@@ -687,27 +271,36 @@ class PromptSentEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class StallDeferredEntry:
+class AgentStoppedEntry(EntryWithTextBase):
+    """
+    The agent stopped on its own, once or several times in a row.
+    """
+
+    attempt: int
+    """
+    Number of the attempt.
+    """
+    done_claims: int
+    """
+    Number of stops with a done claim.
+    """
+    kind: Literal["agent_stopped"]
+    prompts: int
+    """
+    Number of prompts to continue.
+    """
+    stops: int
+    """
+    Number of stops.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class StallDeferredEntry(EntryWithTextBase):
     """
     The agent was silent for too long while its processes were busy.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     attempt: int
     """
     Number of the attempt.
@@ -724,27 +317,95 @@ class StallDeferredEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReviewEndedEntry:
+class WatchdogStoppedEntry(EntryWithTextBase):
+    """
+    A watchdog stopped the agent of a dead supervisor.
+    """
+
+    attempt: int
+    """
+    Number of the attempt.
+    """
+    kind: Literal["watchdog_stopped"]
+    processes_stopped: int | None
+    """
+    Number of stopped processes. `None` if the watchdog died before they were gone.
+    """
+    silent_ms: shared.Span
+    """
+    Time since the agent's last output.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RecoveredEntry(EntryWithTextBase):
+    """
+    A new supervisor took over the run of a dead one.
+    """
+
+    attempt: int
+    """
+    Number of the attempt.
+    """
+    changes: list[history.SettingChange]
+    """
+    Settings that the user changed at the takeover.
+    """
+    finding: history.RecoveryFinding
+    """
+    Finding of the new supervisor.
+    """
+    idle_ms: shared.Span
+    """
+    Part of that time in which nothing ran.
+    """
+    kind: Literal["recovered"]
+    unsupervised_ms: shared.Span | None
+    """
+    Longest possible time without a supervisor. `None` if the dead one had written no record.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class DowntimeEntry(EntryWithTextBase):
+    """
+    Nothing ran.
+    """
+
+    duration_ms: shared.Span
+    """
+    Length of the downtime.
+    """
+    kind: Literal["downtime"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckEndedEntry(EntryWithTextBase):
+    """
+    A check ended.
+    """
+
+    check: int
+    """
+    Number of the check, starting at 1.
+    """
+    duration_ms: shared.Span
+    """
+    Duration of the check.
+    """
+    kind: Literal["check_ended"]
+    result: history.CheckResult
+    """
+    Result of the check.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReviewEndedEntry(EntryWithTextBase):
     """
     A reviewer process ended.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     check: int
     """
     Number of its check, starting at 1.
@@ -769,27 +430,37 @@ class ReviewEndedEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FinishedEntry:
+class CancelledEntry(EntryWithTextBase):
+    """
+    The run was cancelled.
+    """
+
+    kind: Literal["cancelled"]
+    source: history.CancelSource
+    """
+    Source of the request.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuspendedEntry(EntryWithTextBase):
+    """
+    SIGTERM or SIGHUP suspended the run.
+    """
+
+    kind: Literal["suspended"]
+    source: history.CancelSource
+    """
+    The signal.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class FinishedEntry(EntryWithTextBase):
     """
     The run finished.
     """
 
-    at: shared.Rfc3339
-    """
-    When it happened. For repeated events, the first time.
-    """
-    elapsed_ms: shared.Span
-    """
-    Time since the start of the run.
-    """
-    text: str
-    """
-    Sentence for people.
-    """
-    until: shared.Rfc3339
-    """
-    The last time, or when the run continued. The same as `at` for a single event.
-    """
     attempts: int
     """
     Number of attempts.
