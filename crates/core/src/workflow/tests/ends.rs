@@ -8,10 +8,8 @@ use expect_test::expect;
 fn failed_run_stops_after_the_live_runs() {
     check(
         &policy("work*"),
-        "start; items work a b; ends work1 failed 1; ends work2 needs_person 1",
+        "starts work a b; ends work1 failed 1; ends work2 needs_person 1",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             ends work1 failed 1        work1 failed -> stop
             ends work2 needs_person 1  work2 needs_person -> stop; work ended failed; failed; > finish 20
         "#]],
@@ -22,9 +20,8 @@ fn failed_run_stops_after_the_live_runs() {
 fn no_run_starts_after_a_failure() {
     check(
         &WorkflowPolicy { parallel_max: 1, ..policy("work* review") },
-        "start; items work a b; ends work1 failed",
+        "lists work; items work a b; ends work1 failed",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1; > start work1
             ends work1 failed          work1 failed -> stop; failed; > finish 20
         "#]],
@@ -35,10 +32,8 @@ fn no_run_starts_after_a_failure() {
 fn continue_leads_to_partial() {
     check(
         &with_reaction(policy("work* review"), OutcomeKind::Failed, Reaction::Continue),
-        "start; items work a b; ends work1 failed; ends work2 done; ends review done",
+        "starts work a b; ends work1 failed; ends work2 done; ends review done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             ends work1 failed          work1 failed -> continue
             ends work2 done            work2 done -> complete; work ended failed; phase review; run review; > start review
             ends review done           review done -> complete; review ended done; partial; > finish 27
@@ -50,9 +45,8 @@ fn continue_leads_to_partial() {
 fn retry_starts_a_new_run() {
     check(
         &with_reaction(policy("work"), OutcomeKind::CheckFailed, Reaction::Retry(1)),
-        "start; ends work check_failed 1; ends work check_failed 1",
+        "starts work; ends work check_failed 1; ends work check_failed 1",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work check_failed 1   work check_failed -> retry; run workr1; > start workr1
             ends work check_failed 1   workr1 check_failed -> stop; work ended check_failed; check_failed; > finish 24
         "#]],
@@ -77,9 +71,8 @@ fn reopening_repeats_failed_items() {
 fn reopening_resumes_cancelled_runs() {
     check(
         &policy("work"),
-        "start; cancel person; ends work cancelled 1; reopen - -; ends work done 2",
+        "starts work; cancel person; ends work cancelled 1; reopen - -; ends work done 2",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             cancel person              cancel by person; > stop work person
             ends work cancelled 1      work cancelled -> stop; work ended cancelled; cancelled; > finish 130
             reopen - -                 reopened; phase work; resume work; > resume work 1
@@ -92,9 +85,8 @@ fn reopening_resumes_cancelled_runs() {
 fn run_suspended_by_others_does_not_suspend_the_workflow() {
     check(
         &policy("work"),
-        "start; ends work suspended",
+        "starts work; ends work suspended",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work suspended        work suspended -> stop; work ended suspended; incomplete; > finish 26
         "#]],
     );
@@ -104,9 +96,8 @@ fn run_suspended_by_others_does_not_suspend_the_workflow() {
 fn events_of_other_runs_are_ignored() {
     check(
         &policy("work"),
-        "start; ends work done; items work a; merged work; until yes; memory enough; start",
+        "starts work; ends work done; items work a; merged work; until yes; memory enough; start",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; done; > finish 0
             items work a               -
             merged work                -

@@ -12,9 +12,8 @@ fn repeated(phases: &str, iterations_max: u32, until_after: usize) -> WorkflowPo
 fn serial_phases_run_in_order() {
     check(
         &policy("plan work"),
-        "start; ends plan done 1; ends work done 2",
+        "starts plan; ends plan done 1; ends work done 2",
         expect![[r#"
-            start                      started; iteration 1; phase plan; run plan; > start plan
             ends plan done 1           plan done -> complete; plan ended done; phase work; run work; > start work
             ends work done 2           work done -> complete; work ended done; done; > finish 0
         "#]],
@@ -39,9 +38,8 @@ fn independent_phases_run_together() {
 fn items_run_in_parallel_up_to_the_maximum() {
     check(
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
-        "start; items work a b c; ends work2 done; ends work1 done; ends work3 done",
+        "lists work; items work a b c; ends work2 done; ends work1 done; ends work3 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b c           items a b c; run work1; > start work1; run work2; > start work2
             ends work2 done            work2 done -> complete; run work3; > start work3
             ends work1 done            work1 done -> complete
@@ -77,9 +75,8 @@ fn items_above_the_maximum_are_deferred() {
             policy.phases[0].items_max = 1;
             policy
         },
-        "start; items work a b c; ends work1 done; reopen - -; items work a b c; ends work2 done",
+        "lists work; items work a b c; ends work1 done; reopen - -; items work a b c; ends work2 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b c           items a, 2 deferred; run work1; > start work1
             ends work1 done            work1 done -> complete; work ended done; partial; > finish 27
             reopen - -                 reopened; phase work; > list work
@@ -110,9 +107,8 @@ fn reopened_phase_waits_for_its_needs_and_lists_again() {
 fn empty_list_is_a_warning() {
     check(
         &policy("work* review"),
-        "start; items work; ends review done",
+        "lists work; items work; ends review done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work                 items ; work ended done (no items); phase review; run review; > start review
             ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
@@ -123,9 +119,8 @@ fn empty_list_is_a_warning() {
 fn failed_list_stops() {
     check(
         &policy("work* review"),
-        "start; items work error; reopen - -; items work a",
+        "lists work; items work error; reopen - -; items work a",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work error           work ended failed (exit 1), stops; failed; > finish 20
             reopen - -                 reopened; phase work; > list work
             items work a               items a; run work1; > start work1
@@ -137,9 +132,8 @@ fn failed_list_stops() {
 fn starts_have_a_gap() {
     check(
         &WorkflowPolicy { start_gap: Span::from_secs(2), ..policy("work*") },
-        "start; items work a b; +1s; tick; ends work1 done; ends work2 done",
+        "lists work; items work a b; +1s; tick; ends work1 done; ends work2 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1; > start work1
             tick (start_gap 2s)        run work2; > start work2
             ends work1 done            work1 done -> complete
@@ -152,9 +146,8 @@ fn starts_have_a_gap() {
 fn short_memory_delays_all_but_the_first_run() {
     check(
         &policy("work*"),
-        "start; items work a b; memory short; memory short; tick; memory short; tick; memory enough; ends work1 done",
+        "lists work; items work a b; memory short; memory short; tick; memory short; tick; memory enough; ends work1 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; > measure
             memory short               run work1; > start work1; > measure
             memory short               -
@@ -171,9 +164,8 @@ fn short_memory_delays_all_but_the_first_run() {
 fn until_ends_the_workflow() {
     check(
         &repeated("work review", 3, 1),
-        "start; ends work done; ends review done; until no; ends work done; ends review done; until yes",
+        "starts work; ends work done; ends review done; until no; ends work done; ends review done; until yes",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; phase review; run review; > start review
             ends review done           review done -> complete; review ended done; until; > check until
             until no                   until false; iteration 2; phase work; run work; > start work
@@ -188,9 +180,8 @@ fn until_ends_the_workflow() {
 fn iterations_run_out() {
     check(
         &repeated("work", 1, 0),
-        "start; ends work done; until no; reopen - 2; until no; ends work done; until yes",
+        "starts work; ends work done; until no; reopen - 2; until no; ends work done; until yes",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; until; > check until
             until no                   until false; partial; > finish 27
             reopen - 2                 reopened; until; > check until
@@ -205,9 +196,8 @@ fn iterations_run_out() {
 fn until_waits_for_live_runs_of_other_phases() {
     check(
         &repeated("work< docs<work slow<work", 2, 1),
-        "start; ends work done; ends docs done; until yes; ends slow failed",
+        "starts work; ends work done; ends docs done; until yes; ends slow failed",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; phase docs; phase slow; run docs; > start docs; run slow; > start slow
             ends docs done             docs done -> complete; docs ended done; until; > check until
             until yes                  until true
@@ -220,9 +210,8 @@ fn until_waits_for_live_runs_of_other_phases() {
 fn until_that_cannot_be_evaluated_stops() {
     check(
         &repeated("work", 2, 0),
-        "start; ends work done; until exit-127",
+        "starts work; ends work done; until exit-127",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; until; > check until
             until exit-127             until exit-127; failed; > finish 20
         "#]],
@@ -233,9 +222,8 @@ fn until_that_cannot_be_evaluated_stops() {
 fn every_iteration_takes_place_without_until() {
     check(
         &WorkflowPolicy { iterations_max: 2, ..policy("work") },
-        "start; ends work done; ends work done",
+        "starts work; ends work done; ends work done",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; iteration 2; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
@@ -246,9 +234,8 @@ fn every_iteration_takes_place_without_until() {
 fn from_skips_phases_of_the_first_iteration() {
     check(
         &WorkflowPolicy { iterations_max: 2, from: Some(1), ..policy("plan work") },
-        "start; ends work done; ends plan done; ends work done",
+        "starts work; ends work done; ends plan done; ends work done",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; iteration 2; phase plan; run plan; > start plan
             ends plan done             plan done -> complete; plan ended done; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; done; > finish 0
@@ -260,9 +247,8 @@ fn from_skips_phases_of_the_first_iteration() {
 fn only_runs_one_phase() {
     check(
         &WorkflowPolicy { only: Some(1), ..repeated("plan work review", 2, 2) },
-        "start; ends work done; until no; ends work done; until yes",
+        "starts work; ends work done; until no; ends work done; until yes",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; until; > check until
             until no                   until false; iteration 2; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; until; > check until
@@ -279,10 +265,8 @@ fn worktrees_are_merged() {
             policy.phases[0].has_worktrees = true;
             policy
         },
-        "start; items work a b; ends work1 done; ends work2 done; merged work; ends review done",
+        "starts work a b; ends work1 done; ends work2 done; merged work; ends review done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             ends work1 done            work1 done -> complete
             ends work2 done            work2 done -> complete; merge work; > merge work
             merged work                work ended done; phase review; run review; > start review
@@ -299,10 +283,8 @@ fn conflicts_need_a_person() {
             policy.phases[0].has_worktrees = true;
             policy
         },
-        "start; items work a; ends work1 done; merged work conflict; reopen - -; merged work; ends review done",
+        "starts work a; ends work1 done; merged work conflict; reopen - -; merged work; ends review done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a               items a; run work1; > start work1
             ends work1 done            work1 done -> complete; merge work; > merge work
             merged work conflict       work ended needs_person (conflict), stops; needs_person; > finish 23
             reopen - -                 reopened; phase work; merge work; > merge work

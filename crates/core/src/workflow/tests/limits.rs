@@ -18,9 +18,8 @@ fn with_time(phases: &str, hours: u64) -> WorkflowPolicy {
 fn budget_is_divided_among_the_free_slots() {
     check(
         &with_budget("work*", 2, 10.0),
-        "start; items work a b c; ends work1 done 1; ends work2 done 1; ends work3 done 1",
+        "lists work; items work a b c; ends work1 done 1; ends work2 done 1; ends work3 done 1",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b c           items a b c; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 done 1          work1 done -> complete; run work3 $4.0000; > start work3
             ends work2 done 1          work2 done -> complete
@@ -49,9 +48,8 @@ fn phase_budget_caps_the_share() {
 fn share_that_is_used_up_is_raised() {
     check(
         &with_budget("work*", 2, 10.0),
-        "start; items work a b; ends work1 over_budget 5; ends work2 done 1; ends work1 done 8",
+        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 1; ends work1 done 8",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 1          work2 done -> complete; resume work1 $9.0000; > resume work1 1
@@ -64,9 +62,8 @@ fn share_that_is_used_up_is_raised() {
 fn slightly_larger_share_is_refused() {
     check(
         &with_budget("work*", 2, 10.0),
-        "start; items work a b; ends work1 over_budget 5; ends work2 done 3",
+        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 3",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 3          work2 done -> complete; work1 refused -> stop; work ended over_budget; over_budget; > finish 21
@@ -78,9 +75,8 @@ fn slightly_larger_share_is_refused() {
 fn refused_share_can_continue() {
     check(
         &with_reaction(with_budget("work* review", 2, 10.0), OutcomeKind::OverBudget, Reaction::Continue),
-        "start; items work a b; ends work1 over_budget 5; ends work2 done 3; ends review done 1",
+        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 3; ends review done 1",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 3          work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.0000; > start review
@@ -133,9 +129,8 @@ fn exhausted_time_finishes() {
 fn time_in_which_every_run_waits_does_not_count() {
     check(
         &with_time("work* review", 2),
-        "start; items work a b; +1h; waits work1; waits work2; +5h; works work1; +30m; ends work1 done; ends work2 done",
+        "lists work; items work a b; +1h; waits work1; waits work2; +5h; works work1; +30m; ends work1 done; ends work2 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 2h; > start work1; run work2 2h; > start work2
             waits work1                -
             waits work2                clock stopped
@@ -164,9 +159,8 @@ fn sleep_and_downtime_do_not_count() {
 fn run_that_waited_is_cancelled_at_the_limit() {
     check(
         &with_time("work*", 1),
-        "start; items work a b; waits work2; +59m; works work2; tick; ends work1 out_of_time; ends work2 cancelled",
+        "lists work; items work a b; waits work2; +59m; works work2; tick; ends work1 out_of_time; ends work2 cancelled",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 1h; > start work1; run work2 1h; > start work2
             waits work2                -
             works work2                -

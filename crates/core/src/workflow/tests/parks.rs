@@ -8,9 +8,8 @@ use expect_test::expect;
 fn parked_run_is_resumed_at_its_time() {
     check(
         &policy("work"),
-        "start; ends work retry_later@1h 1; tick; ends work done 2",
+        "starts work; ends work retry_later@1h 1; tick; ends work done 2",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later@1h 1 work retry_later -> park 1h
             tick (park 1h)             resume work; > resume work 1
             ends work done 2           work done -> complete; work ended done; done; > finish 0
@@ -22,9 +21,8 @@ fn parked_run_is_resumed_at_its_time() {
 fn unknown_time_parks_for_half_an_hour() {
     check(
         &policy("work"),
-        "start; ends work retry_later; tick",
+        "starts work; ends work retry_later; tick",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later      work retry_later -> park 30m 20s
             tick (park 30m 20s)        resume work; > resume work 1
         "#]],
@@ -35,9 +33,8 @@ fn unknown_time_parks_for_half_an_hour() {
 fn no_run_starts_while_one_is_parked() {
     check(
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
-        "start; items work a b c; ends work1 retry_later@1h; ends work2 done; tick; ends work3 done; ends work1 done",
+        "lists work; items work a b c; ends work1 retry_later@1h; ends work2 done; tick; ends work3 done; ends work1 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b c           items a b c; run work1; > start work1; run work2; > start work2
             ends work1 retry_later@1h  work1 retry_later -> park 1h
             ends work2 done            work2 done -> complete
@@ -65,9 +62,8 @@ fn parks_are_bounded() {
 fn retry_later_can_stop() {
     check(
         &with_reaction(policy("work"), OutcomeKind::RetryLater, Reaction::Stop),
-        "start; ends work retry_later@1h; reopen - -",
+        "starts work; ends work retry_later@1h; reopen - -",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later@1h   work retry_later -> stop; work ended retry_later; retry_later; > finish 75
             reopen - -                 reopened; phase work; resume work; > resume work 1
         "#]],
@@ -78,10 +74,8 @@ fn retry_later_can_stop() {
 fn parks_end_with_the_workflow() {
     check(
         &policy("work*"),
-        "start; items work a b; ends work1 retry_later@1h; ends work2 failed",
+        "starts work a b; ends work1 retry_later@1h; ends work2 failed",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             ends work1 retry_later@1h  work1 retry_later -> park 1h
             ends work2 failed          work2 failed -> stop; failed; > finish 20
         "#]],
@@ -108,9 +102,8 @@ fn budget_that_a_live_run_may_release_keeps_a_park() {
     let limits = WorkflowLimits { budget: Some(dollars(10.0)), time: None };
     check(
         &WorkflowPolicy { limits, ..policy("work*") },
-        "start; items work a b; ends work1 retry_later@1h 5; ends work2 done 1; tick; ends work1 done 6",
+        "lists work; items work a b; ends work1 retry_later@1h 5; ends work2 done 1; tick; ends work1 done 6",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 retry_later@1h 5 work1 retry_later -> park 1h
             ends work2 done 1          work2 done -> complete

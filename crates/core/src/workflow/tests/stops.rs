@@ -8,9 +8,8 @@ use expect_test::expect;
 fn cancel_stops_live_runs() {
     check(
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
-        "start; items work a b c; cancel person; cancel now; ends work1 cancelled; ends work2 done",
+        "lists work; items work a b c; cancel person; cancel now; ends work1 cancelled; ends work2 done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             items work a b c           items a b c; run work1; > start work1; run work2; > start work2
             cancel person              cancel by person; > stop work1 person; > stop work2 person
             cancel now                 cancel by person_now; > stop work1 person_now; > stop work2 person_now
@@ -24,9 +23,8 @@ fn cancel_stops_live_runs() {
 fn cancel_by_a_signal_does_not_suspend_runs() {
     check(
         &policy("work"),
-        "start; cancel term; ends work cancelled",
+        "starts work; cancel term; ends work cancelled",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             cancel term                cancel by sigterm; > stop work person
             ends work cancelled        work cancelled -> stop; work ended cancelled; cancelled; > finish 143
         "#]],
@@ -37,9 +35,8 @@ fn cancel_by_a_signal_does_not_suspend_runs() {
 fn cancel_without_live_runs_finishes_at_once() {
     check(
         &policy("work*"),
-        "start; cancel person; items work a",
+        "lists work; cancel person; items work a",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
             cancel person              cancel by person; cancelled; > finish 130
             items work a               -
         "#]],
@@ -50,10 +47,8 @@ fn cancel_without_live_runs_finishes_at_once() {
 fn suspension_is_continued() {
     check(
         &policy("work* review"),
-        "start; items work a b; suspend term; ends work1 suspended 1; ends work2 done 1; +1h; taken 1h; ends work1 done 2; ends review done",
+        "starts work a b; suspend term; ends work1 suspended 1; ends work2 done 1; +1h; taken 1h; ends work1 done 2; ends review done",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             suspend term               suspend by sigterm; > stop work1 sigterm; > stop work2 sigterm
             ends work1 suspended 1     work1 suspended -> suspend
             ends work2 done 1          work2 done -> complete; suspended; > finish 143
@@ -68,9 +63,8 @@ fn suspension_is_continued() {
 fn suspension_ends_while_runs_are_parked() {
     check(
         &policy("work"),
-        "start; ends work retry_later@1h; suspend hup; +2h; taken 2h; ends work done",
+        "starts work; ends work retry_later@1h; suspend hup; +2h; taken 2h; ends work done",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later@1h   work retry_later -> park 1h
             suspend hup                suspend by sighup; suspended; > finish 129
             taken 2h                   taken over; resume work; > resume work 1
@@ -101,9 +95,8 @@ fn takeover_repeats_orders() {
 fn takeover_repeats_cancellation() {
     check(
         &policy("work"),
-        "start; cancel person; taken 1s; ends work cancelled; taken 1s",
+        "starts work; cancel person; taken 1s; ends work cancelled; taken 1s",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             cancel person              cancel by person; > stop work person
             taken 1s                   taken over; > start work; > stop work person
             ends work cancelled        work cancelled -> stop; work ended cancelled; cancelled; > finish 130
@@ -116,9 +109,8 @@ fn takeover_repeats_cancellation() {
 fn takeover_repeats_resumes() {
     check(
         &policy("work"),
-        "start; ends work retry_later; tick; taken 1s; ends work done",
+        "starts work; ends work retry_later; tick; taken 1s; ends work done",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work; > start work
             ends work retry_later      work retry_later -> park 30m 20s
             tick (park 30m 20s)        resume work; > resume work 1
             taken 1s                   taken over; > resume work 1
@@ -145,10 +137,8 @@ fn takeover_measures_the_memory_again() {
 fn cancel_during_a_suspension_cancels_suspended_runs() {
     check(
         &policy("work*"),
-        "start; items work a b; suspend term; ends work1 suspended 1; cancel now; ends work2 cancelled; ends work1 cancelled 2",
+        "starts work a b; suspend term; ends work1 suspended 1; cancel now; ends work2 cancelled; ends work1 cancelled 2",
         expect![[r#"
-            start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1; > start work1; run work2; > start work2
             suspend term               suspend by sigterm; > stop work1 sigterm; > stop work2 sigterm
             ends work1 suspended 1     work1 suspended -> suspend
             cancel now                 cancel by person_now; > start work1; > stop work1 person_now; > stop work2 person_now

@@ -3,6 +3,10 @@
 //! In `start; ends plan done 1; +2s; tick`, each word is an event. `+2s` advances the time, and `tick` advances
 //! it to the deadline. A run is named by its phase and its item: `work2`. The measurement of the memory follows
 //! without a word: enough is free, unless the next word is `memory`.
+//!
+//! Three words stand for the first events with their usual results. The trace checks these results and prints no
+//! line: `starts work` is the `start` that runs `work`, `lists work` is the `start` that lists its items, and
+//! `starts work a b` is `lists work; items work a b`, if every item runs.
 
 use crate::{
     AfterRun, CancelSource, ItemStatus, Limit, Moment, Now, Outcome, OutcomeKind, PhasePolicy, Reaction,
@@ -116,10 +120,39 @@ impl TraceRun<'_> {
     }
 
     fn execute(&mut self, words: &str, next: &str) {
-        if let Some(span) = words.strip_prefix('+') {
-            self.at = self.at + parse_span(span);
-            return;
+        let parts: Vec<&str> = words.split(' ').collect();
+        match parts[..] {
+            ["starts", phase] => self.check_start(&format!("phase {phase}; run {phase}; > start {phase}")),
+            ["lists", phase] => self.check_start(&format!("phase {phase}; > list {phase}")),
+            ["starts", phase, ref items @ ..] => {
+                self.check_start(&format!("phase {phase}; > list {phase}"));
+                let run = |number| format!("; run {phase}{number}; > start {phase}{number}");
+                let runs: String = (1..=items.len()).map(run).collect();
+                let items = items.join(" ");
+                self.check_results(&format!("items {phase} {items}"), &format!("items {items}{runs}"));
+            }
+            _ => {
+                if let Some(span) = words.strip_prefix('+') {
+                    self.at = self.at + parse_span(span);
+                } else {
+                    let results = self.results(words, next);
+                    let words = format!("{words}{}", std::mem::take(&mut self.tick));
+                    self.text.push_str(&format!("{words:<26} {results}\n"));
+                }
+            }
         }
+    }
+
+    fn check_start(&mut self, usual: &str) {
+        self.check_results("start", &format!("started; iteration 1; {usual}"));
+    }
+
+    fn check_results(&mut self, words: &str, usual: &str) {
+        assert_eq!(self.results(words, ""), usual, "`{words}` after:\n{}", self.text);
+    }
+
+    /// Returns the records and actions of an event.
+    fn results(&mut self, words: &str, next: &str) -> String {
         let event = self.event(words);
         let mut results = Vec::new();
         let mut step = self.step(event);
@@ -135,9 +168,7 @@ impl TraceRun<'_> {
             }
             step = self.step(WorkflowEvent::MemoryMeasured { is_enough: true });
         }
-        let results = if results.is_empty() { "-".to_owned() } else { results.join("; ") };
-        let words = format!("{words}{}", std::mem::take(&mut self.tick));
-        self.text.push_str(&format!("{words:<26} {results}\n"));
+        if results.is_empty() { "-".to_owned() } else { results.join("; ") }
     }
 
     fn step(&mut self, event: WorkflowEvent) -> WorkflowStep {
