@@ -10,15 +10,20 @@
 //! # mod fixture { include!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/examples/fixture.rs")); }
 //! # fn main() -> std::process::ExitCode { fixture::run_example(example) }
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-//! use longhaul::{OutcomeKind, Preset, RunSpec, Supervisor, find_agent::find_claude};
+//! use longhaul::{Checks, OutcomeKind, Preset, RunSpec, Span, Supervisor, Usd, find_agent::find_claude};
 //!
 //! let (cwd, policy) = (std::env::current_dir()?, Preset::Default.policy());
 //! let mut spec = RunSpec::new(find_claude(None)?, cwd, "Write hello.txt.", policy);
 //! spec.permission_mode = Some("acceptEdits".to_owned());
+//! spec.guards.deny_tools = vec!["WebFetch".to_owned()];
+//! spec.policy.limits.budget = Usd::from_dollars(5.0);
+//! spec.policy.limits.time = Some(Span::from_hours(3));
+//! spec.policy.checks = Some(Checks::new(vec!["test -s hello.txt".to_owned()]));
 //! let report = Supervisor::open(None)?.run(spec)?.outcome().await?;
 //! println!("{}: {}", report.outcome.kind, report.result.unwrap_or_default());
 //! # assert_eq!(report.outcome.kind, OutcomeKind::Done);
 //! # assert_eq!(report.attempts, 2);
+//! # assert_eq!(report.verified, longhaul::Verified::Checks);
 //! # assert_eq!(std::fs::read_to_string("hello.txt")?, "hello\n");
 //! # Ok(())
 //! # }
