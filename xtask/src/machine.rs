@@ -14,7 +14,7 @@ pub fn measure(
     measure: impl FnOnce() -> io::Result<ResultSection>,
 ) -> io::Result<String> {
     eprintln!("▶ {name}");
-    let (machine, ticks) = (describe(root, programs), Ticks::now());
+    let (machine, ticks) = (describe(root, programs)?, Ticks::now());
     let section = measure()?;
     let markdown = section.markdown(name, &format!("{machine} · {}", ticks.stolen_since()));
     println!("{markdown}");
@@ -46,13 +46,20 @@ impl Ticks {
     }
 }
 
-fn describe(root: &Path, programs: &Programs) -> String {
+fn describe(root: &Path, programs: &Programs) -> io::Result<String> {
     let cores = thread::available_parallelism().map_or(0, |cores| cores.get());
     let first_word = |file: &str, index: usize| {
         let text = fs::read_to_string(file).unwrap_or_default();
         text.split_whitespace().nth(index).unwrap_or("unknown").to_owned()
     };
     let kib: u64 = first_word("/proc/meminfo", 1).parse().unwrap_or(0);
+    let git = |args: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(args).current_dir(root);
+        git
+    };
+    // The results of the benches before this one do not count.
+    let is_clean = git(&["diff", "HEAD", "--quiet", "--", ":!benches"]).status()?.success();
     let parts = [
         output_of(Command::new("date").args(["-u", "+%Y-%m-%d %H:%M UTC"])),
         format!("{cores} cores, {} GiB", kib >> 20),
@@ -61,12 +68,13 @@ fn describe(root: &Path, programs: &Programs) -> String {
         format!("load {} before", first_word("/proc/loadavg", 0)),
         output_of(Command::new(&programs.longhaul).arg("--version")),
         format!(
-            "commit {}",
-            output_of(Command::new("git").args(["describe", "--always", "--dirty"]).current_dir(root))
+            "commit {}{}",
+            output_of(&mut git(&["rev-parse", "--short", "HEAD"])),
+            if is_clean { "" } else { "-dirty" }
         ),
         output_of(Command::new(&programs.claude).arg("--version")),
     ];
-    parts.join(" · ")
+    Ok(parts.join(" · "))
 }
 
 fn output_of(command: &mut Command) -> String {
