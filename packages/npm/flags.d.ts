@@ -1,10 +1,8 @@
 // Generated from packages/flags.json by dev/generate-types.mjs.
 import type { Amount, Duration, Mapping } from './options.js';
 
-/** Flags of `longhaul run`. */
-export interface RunFlags {
-  /** The agent: Claude Code, or any agent that speaks the Agent Client Protocol */
-  agent?: 'claude' | 'acp';
+/** Flags of `longhaul run`, `longhaul resume`, `longhaul loop`. */
+export interface AgentFlags {
   /** The model, as the agent names it */
   model?: string;
   /** The agent's permission mode [default: your settings of the agent] */
@@ -17,6 +15,68 @@ export interface RunFlags {
   denyTools?: string | string[];
   /** Verify the work with this shell command when the agent reports that it is done; repeatable */
   check?: string | string[];
+  /** Retries in a row without progress [default: 5] */
+  maxRetries?: Amount;
+  /** Maximum number of attempts, after which the run fails [default: 1000] */
+  maxAttempts?: Amount;
+  /** First wait between attempts; the later ones double [default: 2s] */
+  retryBase?: Duration;
+  /** Longest wait between attempts [default: 5m] */
+  retryCap?: Duration;
+  /** Random spread of waits: full, none, or a percentage [default: full] */
+  retryJitter?: string;
+  /** Maximum length of one API outage, from its first failure [default: 6h] */
+  outageLimit?: Duration;
+  /** Maximum duration of one attempt [default: none] */
+  attemptTimeout?: Duration;
+  /** Maximum silence of the agent while no tool runs [default: 7m] */
+  stallTimeout?: Duration;
+  /** Maximum time without a finished message or tool call [default: 2h20m] */
+  progressTimeout?: Duration;
+  /** Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h] */
+  orphanTimeout?: Duration;
+  /** Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h] */
+  maxResetWait?: Duration;
+  /** Time that background commands may outlive the result [default: 10m] */
+  backgroundWait?: Duration;
+  /** Retries of one request inside the agent [default: 4] */
+  innerRetries?: Amount;
+  /** Failed checks after which the run finishes as check_failed [default: 10] */
+  maxFailedChecks?: Amount;
+  /** Maximum duration of one check, all of its commands together [default: 30m] */
+  checkTimeout?: Duration;
+  /** Have a model review the work when the agent reports that it is done; `none` for no review */
+  review?: boolean | string;
+  /** Maximum duration of one reviewer [default: 10m] */
+  reviewTimeout?: Duration;
+  /** On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend] */
+  onTerminate?: string;
+  /** Count a run with denied tool calls as done */
+  allowDenials?: boolean;
+}
+
+/** Flags of `longhaul run`, `longhaul resume`. */
+export interface LimitFlags {
+  /** Run in the background; the run survives this terminal */
+  detach?: boolean;
+  /** Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none] */
+  budget?: Amount;
+  /** Maximum number of tokens of every kind, such as 500k or 2M [default: none] */
+  maxTokens?: Amount;
+  /** Maximum working time; API waits and machine sleep do not count [default: none] */
+  timeLimit?: Duration;
+  /** Maximum elapsed time, including waits and sleep [default: none] */
+  wallLimit?: Duration;
+  /** Maximum number of model responses, without those of sub-agents [default: none] */
+  maxTurns?: Amount;
+  /** Maximum resident memory of the agent's processes, such as 8G [default: none] */
+  memoryLimit?: Amount;
+}
+
+/** Flags of `longhaul run`. */
+export interface RunFlags extends AgentFlags, LimitFlags {
+  /** The agent: Claude Code, or any agent that speaks the Agent Client Protocol */
+  agent?: 'claude' | 'acp';
   /** Working directory [default: this one] */
   cwd?: string;
   /** UUID of the new session [default: random] */
@@ -63,22 +123,8 @@ export interface RunFlags {
   noAttach?: boolean;
   /** Name of the run; commands accept it for the newest run with this name */
   name?: string;
-  /** Run in the background; the run survives this terminal */
-  detach?: boolean;
   /** Print the command, the policy and the worst case; start nothing */
   dryRun?: boolean;
-  /** Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none] */
-  budget?: Amount;
-  /** Maximum number of tokens of every kind, such as 500k or 2M [default: none] */
-  maxTokens?: Amount;
-  /** Maximum working time; API waits and machine sleep do not count [default: none] */
-  timeLimit?: Duration;
-  /** Maximum elapsed time, including waits and sleep [default: none] */
-  wallLimit?: Duration;
-  /** Maximum number of model responses, without those of sub-agents [default: none] */
-  maxTurns?: Amount;
-  /** Maximum resident memory of the agent's processes, such as 8G [default: none] */
-  memoryLimit?: Amount;
   /** Part of a time limit that is kept for the wrap-up [default: a tenth, from 30s to 5m] */
   wrapUpReserve?: Duration;
   /** Prompt for the wrap-up [default: write down the state of the work, commit, stop] */
@@ -103,44 +149,6 @@ export interface RunFlags {
   learnTokens?: Amount;
   /** Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill */
   preset?: string;
-  /** Retries in a row without progress [default: 5] */
-  maxRetries?: Amount;
-  /** Maximum number of attempts, after which the run fails [default: 1000] */
-  maxAttempts?: Amount;
-  /** First wait between attempts; the later ones double [default: 2s] */
-  retryBase?: Duration;
-  /** Longest wait between attempts [default: 5m] */
-  retryCap?: Duration;
-  /** Random spread of waits: full, none, or a percentage [default: full] */
-  retryJitter?: string;
-  /** Maximum length of one API outage, from its first failure [default: 6h] */
-  outageLimit?: Duration;
-  /** Maximum duration of one attempt [default: none] */
-  attemptTimeout?: Duration;
-  /** Maximum silence of the agent while no tool runs [default: 7m] */
-  stallTimeout?: Duration;
-  /** Maximum time without a finished message or tool call [default: 2h20m] */
-  progressTimeout?: Duration;
-  /** Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h] */
-  orphanTimeout?: Duration;
-  /** Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h] */
-  maxResetWait?: Duration;
-  /** Time that background commands may outlive the result [default: 10m] */
-  backgroundWait?: Duration;
-  /** Retries of one request inside the agent [default: 4] */
-  innerRetries?: Amount;
-  /** Failed checks after which the run finishes as check_failed [default: 10] */
-  maxFailedChecks?: Amount;
-  /** Maximum duration of one check, all of its commands together [default: 30m] */
-  checkTimeout?: Duration;
-  /** Have a model review the work when the agent reports that it is done; `none` for no review */
-  review?: boolean | string;
-  /** Maximum duration of one reviewer [default: 10m] */
-  reviewTimeout?: Duration;
-  /** On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend] */
-  onTerminate?: string;
-  /** Count a run with denied tool calls as done */
-  allowDenials?: boolean;
   /** Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable */
   notify?: string | string[];
   /** Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`) */
@@ -148,7 +156,7 @@ export interface RunFlags {
 }
 
 /** Flags of `longhaul resume`. */
-export interface ResumeFlags {
+export interface ResumeFlags extends AgentFlags, LimitFlags {
   /** Send the original task again */
   repeatTask?: boolean;
   /** Start a new run whose session begins with the history of this one, which stays unchanged */
@@ -157,74 +165,10 @@ export interface ResumeFlags {
   cwd?: string;
   /** New maximum number of iterations, for a workflow */
   maxIterations?: Amount;
-  /** Run in the background; the run survives this terminal */
-  detach?: boolean;
-  /** The model, as the agent names it */
-  model?: string;
-  /** The agent's permission mode [default: your settings of the agent] */
-  permissionMode?: string;
-  /** The agent's program [default: `claude`, in PATH or where its installers put it] */
-  agentPath?: string;
-  /** Allow the agent only these tools, such as `Read` or `mcp__github__*` */
-  allowTools?: string | string[];
-  /** Deny the agent these tools, whatever else permits them */
-  denyTools?: string | string[];
-  /** Verify the work with this shell command when the agent reports that it is done; repeatable */
-  check?: string | string[];
-  /** Maximum cost in dollars; `none` means unlimited (as for every limit) [default: none] */
-  budget?: Amount;
-  /** Maximum number of tokens of every kind, such as 500k or 2M [default: none] */
-  maxTokens?: Amount;
-  /** Maximum working time; API waits and machine sleep do not count [default: none] */
-  timeLimit?: Duration;
-  /** Maximum elapsed time, including waits and sleep [default: none] */
-  wallLimit?: Duration;
-  /** Maximum number of model responses, without those of sub-agents [default: none] */
-  maxTurns?: Amount;
-  /** Maximum resident memory of the agent's processes, such as 8G [default: none] */
-  memoryLimit?: Amount;
   /** Add this many dollars to the budget */
   addBudget?: Amount;
   /** Add this much time to each time limit */
   addTime?: Duration;
-  /** Retries in a row without progress [default: 5] */
-  maxRetries?: Amount;
-  /** Maximum number of attempts, after which the run fails [default: 1000] */
-  maxAttempts?: Amount;
-  /** First wait between attempts; the later ones double [default: 2s] */
-  retryBase?: Duration;
-  /** Longest wait between attempts [default: 5m] */
-  retryCap?: Duration;
-  /** Random spread of waits: full, none, or a percentage [default: full] */
-  retryJitter?: string;
-  /** Maximum length of one API outage, from its first failure [default: 6h] */
-  outageLimit?: Duration;
-  /** Maximum duration of one attempt [default: none] */
-  attemptTimeout?: Duration;
-  /** Maximum silence of the agent while no tool runs [default: 7m] */
-  stallTimeout?: Duration;
-  /** Maximum time without a finished message or tool call [default: 2h20m] */
-  progressTimeout?: Duration;
-  /** Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h] */
-  orphanTimeout?: Duration;
-  /** Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h] */
-  maxResetWait?: Duration;
-  /** Time that background commands may outlive the result [default: 10m] */
-  backgroundWait?: Duration;
-  /** Retries of one request inside the agent [default: 4] */
-  innerRetries?: Amount;
-  /** Failed checks after which the run finishes as check_failed [default: 10] */
-  maxFailedChecks?: Amount;
-  /** Maximum duration of one check, all of its commands together [default: 30m] */
-  checkTimeout?: Duration;
-  /** Have a model review the work when the agent reports that it is done; `none` for no review */
-  review?: boolean | string;
-  /** Maximum duration of one reviewer [default: 10m] */
-  reviewTimeout?: Duration;
-  /** On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend] */
-  onTerminate?: string;
-  /** Count a run with denied tool calls as done */
-  allowDenials?: boolean;
   /** Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable */
   notify?: string | string[];
   /** Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`) */
@@ -270,7 +214,7 @@ export interface AttachFlags {
 }
 
 /** Flags of `longhaul loop`. */
-export interface LoopFlags {
+export interface LoopFlags extends AgentFlags {
   /** Set a parameter of the workflow; repeatable */
   set?: string | string[] | Mapping;
   /** Text for prompts that quote `focus` */
@@ -301,58 +245,8 @@ export interface LoopFlags {
   memoryReserve?: Amount;
   /** Name of the workflow; commands accept it for the newest workflow with this name */
   name?: string;
-  /** The model, as the agent names it */
-  model?: string;
-  /** The agent's permission mode [default: your settings of the agent] */
-  permissionMode?: string;
-  /** The agent's program [default: `claude`, in PATH or where its installers put it] */
-  agentPath?: string;
-  /** Allow the agent only these tools, such as `Read` or `mcp__github__*` */
-  allowTools?: string | string[];
-  /** Deny the agent these tools, whatever else permits them */
-  denyTools?: string | string[];
-  /** Verify the work with this shell command when the agent reports that it is done; repeatable */
-  check?: string | string[];
   /** Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill */
   preset?: string;
-  /** Retries in a row without progress [default: 5] */
-  maxRetries?: Amount;
-  /** Maximum number of attempts, after which the run fails [default: 1000] */
-  maxAttempts?: Amount;
-  /** First wait between attempts; the later ones double [default: 2s] */
-  retryBase?: Duration;
-  /** Longest wait between attempts [default: 5m] */
-  retryCap?: Duration;
-  /** Random spread of waits: full, none, or a percentage [default: full] */
-  retryJitter?: string;
-  /** Maximum length of one API outage, from its first failure [default: 6h] */
-  outageLimit?: Duration;
-  /** Maximum duration of one attempt [default: none] */
-  attemptTimeout?: Duration;
-  /** Maximum silence of the agent while no tool runs [default: 7m] */
-  stallTimeout?: Duration;
-  /** Maximum time without a finished message or tool call [default: 2h20m] */
-  progressTimeout?: Duration;
-  /** Maximum silence of the agent of an orphaned run; then a watchdog stops it [default: 1h] */
-  orphanTimeout?: Duration;
-  /** Maximum wait for a usage window's reset; a later reset finishes the run as `retry_later` [default: 192h] */
-  maxResetWait?: Duration;
-  /** Time that background commands may outlive the result [default: 10m] */
-  backgroundWait?: Duration;
-  /** Retries of one request inside the agent [default: 4] */
-  innerRetries?: Amount;
-  /** Failed checks after which the run finishes as check_failed [default: 10] */
-  maxFailedChecks?: Amount;
-  /** Maximum duration of one check, all of its commands together [default: 30m] */
-  checkTimeout?: Duration;
-  /** Have a model review the work when the agent reports that it is done; `none` for no review */
-  review?: boolean | string;
-  /** Maximum duration of one reviewer [default: 10m] */
-  reviewTimeout?: Duration;
-  /** On SIGTERM and SIGHUP, `suspend` the run until `longhaul recover`, or `cancel` it [default: suspend] */
-  onTerminate?: string;
-  /** Count a run with denied tool calls as done */
-  allowDenials?: boolean;
   /** Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable */
   notify?: string | string[];
 }

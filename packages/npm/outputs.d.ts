@@ -3409,75 +3409,11 @@ export interface ResultModelUsage {
 /**
  * The run, as in the envelope, with the keys of its `usage` that Claude Code does not have.
  */
-export interface ResultRun {
-  /**
-   * Time in which the run worked.
-   */
-  active_ms: Span;
-  /**
-   * Number of attempts.
-   */
-  attempts: number;
-  /**
-   * Background commands that were stopped with the agent of the last attempt.
-   */
-  background_stopped: BackgroundTask[];
-  /**
-   * Number of tool calls that guards denied.
-   */
-  denied_calls: number;
-  /**
-   * Directory of the run.
-   */
-  dir: string | null;
-  /**
-   * Time in which nothing ran: the machine slept, or the run had no supervisor.
-   */
-  downtime_ms: Span;
+export interface ResultRun extends RunInfo {
   /**
    * The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
    */
   estimated_cost_usd: Dollars;
-  /**
-   * The outcome as the exit code of the command that supervised the run.
-   */
-  exit_code: number;
-  /**
-   * Fault that decided the outcome.
-   */
-  fault: Fault | null;
-  /**
-   * Id of the run. `None` if none was started.
-   */
-  id: string | null;
-  /**
-   * Limit that decided the outcome: `budget`, `tokens`, `time`, `wall`, `turns` or `attempts`.
-   */
-  limit: Limit | null;
-  /**
-   * Model that did the work, as the agent reported it.
-   */
-  model: string | null;
-  /**
-   * All commands that continue the work, the most likely first. Each works as printed.
-   */
-  next: string[];
-  /**
-   * Outcome of the run.
-   */
-  outcome: OutcomeKind;
-  /**
-   * How the agent's questions were answered.
-   */
-  questions: Questions;
-  /**
-   * Command that continues the work, if that makes sense.
-   */
-  resume: string | null;
-  /**
-   * When to retry (`retry_later`), as an RFC 3339 time.
-   */
-  retry_at: Rfc3339 | null;
   /**
    * Estimated tokens of truncated messages. The counts above do not include them.
    */
@@ -3486,14 +3422,6 @@ export interface ResultRun {
    * Whether some tokens have no known price.
    */
   unpriced: boolean;
-  /**
-   * The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
-   */
-  verified: Verified;
-  /**
-   * Time in which the run waited with no process running.
-   */
-  waiting_ms: Span;
 }
 /**
  * Tokens of a run.

@@ -22,6 +22,15 @@ const TYPES = {
   'why-workflow': 'WhyWorkflow',
 };
 
+/** Types that have all keys of another one, by name. */
+const BASES = { ResultRun: 'RunInfo' };
+
+/** Types of the flags that these commands have alike, and no other command has. */
+const SHARED_FLAGS = {
+  AgentFlags: ['run', 'resume', 'loop'],
+  LimitFlags: ['run', 'resume'],
+};
+
 /** The name of the type of each command's flags. */
 const COMMANDS = {
   run: 'RunFlags',
@@ -79,6 +88,13 @@ for (const [file, name] of Object.entries(TYPES)) {
   }
   outputs[file] = { $ref: `#/$defs/${name}` };
 }
+for (const [name, base] of Object.entries(BASES)) {
+  const { properties, required, ...rest } = definitions[name];
+  const isOwn = (key) => !(key in definitions[base].properties);
+  const own = Object.fromEntries(Object.entries(properties).filter(([key]) => isOwn(key)));
+  const bases = { extends: { $ref: `#/$defs/${base}` } };
+  definitions[name] = { ...rest, ...bases, properties: own, required: required.filter(isOwn) };
+}
 const all = { description: 'The output of each schema.', properties: outputs, $defs: definitions };
 const types = await compile(separateReferences(all), 'Outputs', {
   // Later versions add keys. A type without them still describes what is read.
@@ -96,16 +112,39 @@ function typeOf({ kind, choices, list, key_value: isMapping, optional_value: isO
 }
 
 const commands = JSON.parse(await readFile(new URL('../../flags.json', import.meta.url), 'utf8'));
-const interfaces = Object.entries(COMMANDS).map(([command, name]) => {
+const flagsOf = (command) => {
   const omitted = [...OMITTED.every, ...(OMITTED[command] ?? [])];
-  const flags = Object.entries(commands[command].flags).filter(([flag]) => !omitted.includes(flag));
+  return Object.entries(commands[command].flags).filter(([flag]) => !omitted.includes(flag));
+};
+
+/** Returns the type of the commands that share a flag, or `undefined` if it stands in the type of each command. */
+function sharedTypeOf(flag, described) {
+  const owners = Object.keys(COMMANDS).filter((command) =>
+    flagsOf(command).some(([name, other]) => name === flag && isDeepStrictEqual(other, described)),
+  );
+  return Object.keys(SHARED_FLAGS).find((name) => isDeepStrictEqual([...SHARED_FLAGS[name]].sort(), owners.sort()));
+}
+
+/** Returns an interface with these flags. */
+function interfaceOf(description, name, bases, flags) {
   const options = flags.map(([flag, described]) => {
     const option = flag.replace(/-(.)/g, (_, letter) => letter.toUpperCase());
     return `  /** ${described.about} */\n  ${option}?: ${typeOf(described)};\n`;
   });
-  return `\n/** Flags of \`longhaul ${command}\`. */\nexport interface ${name} {\n${options.join('')}}\n`;
+  const parents = bases.length === 0 ? '' : ` extends ${bases.join(', ')}`;
+  return `\n/** ${description} */\nexport interface ${name}${parents} {\n${options.join('')}}\n`;
+}
+
+const shared = Object.entries(SHARED_FLAGS).map(([name, owners]) => {
+  const flags = flagsOf(owners[0]).filter(([flag, described]) => sharedTypeOf(flag, described) === name);
+  return interfaceOf(`Flags of ${owners.map((owner) => `\`longhaul ${owner}\``).join(', ')}.`, name, [], flags);
+});
+const interfaces = Object.entries(COMMANDS).map(([command, name]) => {
+  const bases = Object.keys(SHARED_FLAGS).filter((base) => SHARED_FLAGS[base].includes(command));
+  const flags = flagsOf(command).filter(([flag, described]) => sharedTypeOf(flag, described) === undefined);
+  return interfaceOf(`Flags of \`longhaul ${command}\`.`, name, bases, flags);
 });
 const head = `// Generated from packages/flags.json by dev/generate-types.mjs.
 import type { Amount, Duration, Mapping } from './options.js';
 `;
-await writeFile(join(out, 'flags.d.ts'), head + interfaces.join(''));
+await writeFile(join(out, 'flags.d.ts'), head + [...shared, ...interfaces].join(''));

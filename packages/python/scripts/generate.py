@@ -46,6 +46,7 @@ HISTORIES = {"stream_json", "show", "show_workflow", "why", "why_workflow"}
 BASES = {
     "Envelope": ["run", "gsd-status", "gsd-projects-add", "gsd-projects-list", "gsd-projects-remove"],
     "RunRow": ["runs#Row", "status#ActiveRun"],
+    "RunInfo": ["run#RunInfo", "stream-result#ResultRun"],
 }
 
 #: Commands that have options, with the name of their type.
@@ -203,12 +204,16 @@ def add_bases(schemas: dict[str, Any]) -> None:
             for key, value in models[0]["properties"].items()
             if all(model["properties"].get(key) == value for model in models)
         }
-        required = [key for key in alike if key in models[0]["required"]]
+        definition = {"properties": alike, "required": [key for key in alike if key in models[0]["required"]]}
+        if names[0].endswith(f"#{base}"):
+            # The first model has no other keys.
+            definition = models[0]
         for model, owner in zip(models, owners.values(), strict=True):
-            own = {key: value for key, value in model["properties"].items() if key not in alike}
-            own_required = [key for key in model["required"] if key in own]
-            model |= {"properties": own, "required": own_required, "allOf": [{"$ref": f"#/$defs/{base}"}]}
-            owner["$defs"][base] = {"type": "object", "properties": alike, "required": required}
+            owner["$defs"][base] = {"type": "object"} | definition
+            if model is not definition:
+                own = {key: value for key, value in model["properties"].items() if key not in alike}
+                required = [key for key in model["required"] if key in own]
+                model |= {"properties": own, "required": required, "allOf": [{"$ref": f"#/$defs/{base}"}]}
     for schema in schemas.values():
         for name, model in [(schema["title"], schema), *schema["$defs"].items()]:
             if "oneOf" in model and "properties" in model:

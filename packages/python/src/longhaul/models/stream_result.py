@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from . import shared
+from .shared import RunInfo
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,98 +35,6 @@ class ResultModelUsage:
     outputTokens: int
     """
     Output tokens, thinking included.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResultRun:
-    """
-    The run, as in the envelope, with the keys of its `usage` that Claude Code does not have.
-    """
-
-    active_ms: shared.Span
-    """
-    Time in which the run worked.
-    """
-    attempts: int
-    """
-    Number of attempts.
-    """
-    background_stopped: list[shared.BackgroundTask]
-    """
-    Background commands that were stopped with the agent of the last attempt.
-    """
-    denied_calls: int
-    """
-    Number of tool calls that guards denied.
-    """
-    dir: str | None
-    """
-    Directory of the run.
-    """
-    downtime_ms: shared.Span
-    """
-    Time in which nothing ran: the machine slept, or the run had no supervisor.
-    """
-    estimated_cost_usd: shared.Dollars
-    """
-    The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
-    """
-    exit_code: int
-    """
-    The outcome as the exit code of the command that supervised the run.
-    """
-    fault: shared.Fault | None
-    """
-    Fault that decided the outcome.
-    """
-    id: str | None
-    """
-    Id of the run. `None` if none was started.
-    """
-    limit: shared.Limit | None
-    """
-    Limit that decided the outcome: `budget`, `tokens`, `time`, `wall`, `turns` or `attempts`.
-    """
-    model: str | None
-    """
-    Model that did the work, as the agent reported it.
-    """
-    next: list[str]
-    """
-    All commands that continue the work, the most likely first. Each works as printed.
-    """
-    outcome: shared.OutcomeKind
-    """
-    Outcome of the run.
-    """
-    questions: shared.Questions
-    """
-    How the agent's questions were answered.
-    """
-    resume: str | None
-    """
-    Command that continues the work, if that makes sense.
-    """
-    retry_at: shared.Rfc3339 | None
-    """
-    When to retry (`retry_later`), as an RFC 3339 time.
-    """
-    truncated_tokens: int
-    """
-    Estimated tokens of truncated messages. The counts above do not include them.
-    """
-    unpriced: bool
-    """
-    Whether some tokens have no known price.
-    """
-    verified: shared.Verified
-    """
-    The proof that the work is done: `checks`, or `none` if no check was set or the work is not done.
-    """
-    waiting_ms: shared.Span
-    """
-    Time in which the run waited with no process running.
     """
 
 
@@ -161,6 +70,26 @@ class ResultUsage:
     output_tokens: int
     """
     Output tokens, thinking included.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultRun(RunInfo):
+    """
+    The run, as in the envelope, with the keys of its `usage` that Claude Code does not have.
+    """
+
+    estimated_cost_usd: shared.Dollars
+    """
+    The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
+    """
+    truncated_tokens: int
+    """
+    Estimated tokens of truncated messages. The counts above do not include them.
+    """
+    unpriced: bool
+    """
+    Whether some tokens have no known price.
     """
 
 
