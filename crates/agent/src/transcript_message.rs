@@ -9,6 +9,7 @@ use longhaul_core::Tokens;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use std::io::{self, Write};
 
 /// A message of the conversation, or one part of a message that has several.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -262,6 +263,16 @@ impl TranscriptMessage {
         TranscriptMessage { class, kind, role, origin, attempt, ..TranscriptMessage::default() }
     }
 
+    /// Appends the message as one line of JSON.
+    ///
+    /// # Errors
+    /// Returns an error of serde_json, which has none for a message.
+    pub fn write_line(&self, lines: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(LineWriter(lines), self)?;
+        lines.push(b'\n');
+        Ok(())
+    }
+
     /// Returns whether a message can concern cost, from its JSON: it states usage, or it belongs to a sub-agent or starts
     /// one. Most messages are long and do not, and need not be parsed.
     pub fn can_concern_cost(json: &[u8]) -> bool {
@@ -297,6 +308,29 @@ impl TranscriptMessage {
     /// Returns the most informative argument of a call, if a known one is present.
     pub fn argument(&self) -> Option<ToolArgument<'_>> {
         ToolInput::parse(self.input.as_ref()?.get()).argument(self.tool.as_deref()?)
+    }
+}
+
+/// Appends to bytes. Most parts of JSON are single bytes, for which the vector's own writer is slow.
+struct LineWriter<'a>(&'a mut Vec<u8>);
+
+impl Write for LineWriter<'_> {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match bytes {
+            [byte] => self.0.push(*byte),
+            _ => self.0.extend_from_slice(bytes),
+        }
+        Ok(bytes.len())
+    }
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write(bytes).map(drop)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -13,6 +13,7 @@ use crate::snapshot::truncate_to_bytes;
 use crate::transcript_message::{EventKind, MessageOrigin, ResultDetails, TranscriptMessage};
 use serde_json::Value;
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::mem;
 
 /// Limit of a result: as much as a person reads.
@@ -243,8 +244,9 @@ pub(super) fn model_part(
 
 /// Adds the content of a result to a message.
 pub(super) fn tool_result(block: &Block<'_>, base: TranscriptMessage) -> TranscriptMessage {
+    let text = block.content.text().map(Cow::into_owned);
     TranscriptMessage {
-        content: Some(content_text(&block.content.blocks())),
+        content: text.or_else(|| Some(content_text(&block.content.blocks()))),
         tool_use_id: Some(block.tool_use_id.as_str().to_owned()),
         is_error: Some(block.is_error.is_set()),
         ..base

@@ -291,8 +291,7 @@ impl TranscriptFile {
         lines.clear();
         lines.shrink_to(LINES_BYTES_RETAINED);
         for message in messages {
-            serde_json::to_writer(&mut *lines, message)?;
-            lines.push(b'\n');
+            message.write_line(lines)?;
         }
         self.file.add(lines)?;
         // Only the lines must be complete. After a failed write the array is dropped until the attempt ends.
