@@ -1,6 +1,6 @@
 //! Checks: commands and a reviewer that verify the work when the agent claims that it is done.
 
-use crate::{Review, Span, word_enum};
+use crate::{Review, Span, words::stored_enum};
 use serde::{Deserialize, Serialize};
 
 /// The checks of a run and their limits.
@@ -42,10 +42,8 @@ pub enum CheckStage {
     Review,
 }
 
-word_enum! {
+stored_enum! {
     /// The result of a check.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum CheckResult {
         /// Every command exited with 0, and the reviewer considers the task complete.
         Passed = "passed",

@@ -2,13 +2,11 @@
 //!
 //! `classify.rs` recognizes faults, and `remedy.rs` decides what to do about them.
 
-use crate::{AgentResult, StopReason, TerminalReason, word_enum};
-use serde::{Deserialize, Serialize};
+use crate::{AgentResult, StopReason, TerminalReason, words::stored_enum};
 
-word_enum! {
+stored_enum! {
     /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord, Hash)]
     pub enum Fault {
         /// The API answered 429 without a usage limit.
         RateLimited = "rate_limited",

@@ -3,7 +3,7 @@
 //! Part of each limit is reserved for a wrap-up: once only the reserve remains, the agent is asked to save
 //! its work.
 
-use crate::{OutcomeKind, Span, Usage, Usd, word_enum};
+use crate::{OutcomeKind, Span, Usage, Usd, words::stored_enum};
 use serde::{Deserialize, Serialize};
 
 // A tenth of the time suffices to save the work of the rest. A wrap-up takes a commit, and the hooks of a
@@ -54,10 +54,9 @@ pub struct WrapUp {
     pub reserve: Option<Span>,
 }
 
-word_enum! {
+stored_enum! {
     /// A limit that ends a run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord, Hash)]
     pub enum Limit {
         /// The budget.
         Budget = "budget",
@@ -74,10 +73,9 @@ word_enum! {
     }
 }
 
-word_enum! {
+stored_enum! {
     /// A threshold of a limit: how much of it is used.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord)]
     pub enum LimitThreshold {
         /// Only the reserve remains.
         Reserve = "reserve",

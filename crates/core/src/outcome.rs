@@ -1,12 +1,11 @@
 //! Outcomes: how a run finished, and its exit code.
 
-use crate::{Fault, Limit, Moment, word_enum};
+use crate::{Fault, Limit, Moment, words::stored_enum};
 use serde::{Deserialize, Serialize};
 
-word_enum! {
+stored_enum! {
     /// How a run finished.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(Default, PartialOrd, Ord, Hash)]
     pub enum OutcomeKind {
         /// The work is done.
         Done = "done",
@@ -38,10 +37,8 @@ word_enum! {
     }
 }
 
-word_enum! {
+stored_enum! {
     /// The source of a request to stop the run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum CancelSource {
         /// The user pressed Ctrl-C: interrupt first, to keep the result and its cost.
         Person = "person",

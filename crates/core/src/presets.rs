@@ -5,15 +5,13 @@
 use crate::policy::attempts_max;
 use crate::{
     Backoff, Jitter, Limits, OnTerminate, OutageBound, Policy, SessionLoss, Span, TimeoutAction, WrapUp,
-    word_enum,
+    words::stored_enum,
 };
-use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-word_enum! {
+stored_enum! {
     /// A named policy.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord)]
     pub enum Preset {
         /// Waits for as long as needed and resumes whenever possible.
         Default = "default",

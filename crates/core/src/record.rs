@@ -6,7 +6,7 @@ use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
     Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
     ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason,
-    SummaryResult, Usage, word_enum,
+    SummaryResult, Usage, words::stored_enum,
 };
 use serde::{Deserialize, Serialize};
 
@@ -308,10 +308,8 @@ pub enum AfterAttempt {
     Finish(Outcome),
 }
 
-word_enum! {
+stored_enum! {
     /// Reason why Longhaul stopped an agent, a summary, a check or a reviewer.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum StopCause {
         /// The agent was silent for too long with no tool running.
         Stalled = "stalled",

@@ -3,14 +3,13 @@
 //! From best to worst: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
 //! handoff prompt, and a new session with only the task.
 
-use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan, word_enum};
+use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan, words::stored_enum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-word_enum! {
+stored_enum! {
     /// How the history of a conversation reaches an attempt.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord)]
     pub enum ResumeStrategy {
         /// The session, unchanged.
         AsIs = "as_is",
@@ -27,10 +26,8 @@ word_enum! {
     }
 }
 
-word_enum! {
+stored_enum! {
     /// The state of the file of a session to resume.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum SessionFileState {
         /// The file is complete and where the agent searches. Also used if only the agent can read it.
         Ready = "ready",

@@ -4,7 +4,7 @@
 //! them out: it writes the records to disk first and performs the actions after.
 
 use crate::{
-    Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId, word_enum,
+    Fault, KeepGoingPrompt, Limit, Outcome, Record, Remaining, ResumeStrategy, SessionId, words::stored_enum,
 };
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
@@ -63,11 +63,10 @@ pub struct ReviewPlan {
     pub remaining: Remaining,
 }
 
-word_enum! {
+stored_enum! {
     /// How hard to stop the agent. If it does not react to one level within the grace period, the next level
     /// follows.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[derive(PartialOrd, Ord)]
     pub enum StopLevel {
         /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
         Interrupt = "interrupt",

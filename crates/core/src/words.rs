@@ -1,12 +1,13 @@
 //! Declares closed lists: enums whose variants have wire words.
 
 /// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`. The enum derives
-/// `Serialize`, which uses the same words.
+/// `Serialize`, which uses the same words, and what every list of words needs.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! word_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
         $vis enum $name {
             $($(#[$doc])* #[serde(rename = $word)] $variant,)*
         }
@@ -28,3 +29,15 @@ macro_rules! word_enum {
         }
     };
 }
+
+/// Declares a `word_enum` that journals and printed data contain.
+macro_rules! stored_enum {
+    ($($declaration:tt)*) => {
+        $crate::word_enum! {
+            #[derive(serde::Deserialize)]
+            #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+            $($declaration)*
+        }
+    };
+}
+pub(crate) use stored_enum;

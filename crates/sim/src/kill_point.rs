@@ -2,11 +2,9 @@
 
 use crate::rng::Rng;
 use longhaul_core::word_enum;
-use serde::Serialize;
 
 word_enum! {
     /// A point of the loop at which the supervisor dies.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     pub(crate) enum KillPoint {
         /// An event arrived and is lost.
         BeforeStep = "before_step",

@@ -40,12 +40,11 @@ pub(crate) use summaries::SummaryWatch;
 pub(crate) use waits::check_wait;
 
 use longhaul_core::word_enum;
-use serde::Serialize;
 use std::fmt;
 
 word_enum! {
     /// A property that must hold.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[derive(PartialOrd, Ord)]
     pub enum Oracle {
         /// A run finishes within a bounded number of steps, and never waits without a reason.
         Ends = "ends",

@@ -4,7 +4,6 @@
 //! because Longhaul provides the HTTP client.
 
 use longhaul_core::word_enum;
-use serde::Serialize;
 use std::fmt;
 use std::time::Duration;
 
@@ -35,7 +34,7 @@ pub struct Target {
 
 word_enum! {
     /// The transport of OTLP, with the word that variables use.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+    #[derive(Default)]
     pub enum Protocol {
         /// gRPC.
         Grpc = "grpc",

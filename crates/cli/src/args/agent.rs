@@ -4,12 +4,11 @@ use super::{AddLimitArgs, LimitArgs, NotifyArgs, PolicyValueArgs};
 use clap::{Args, ValueEnum};
 use longhaul_agent::ToolPattern;
 use longhaul_core::word_enum;
-use serde::Serialize;
 use std::path::PathBuf;
 
 word_enum! {
     /// The protocol of an agent. Its word is the name of the dialect.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ValueEnum)]
+    #[derive(Default, ValueEnum)]
     pub enum AgentKind {
         /// Claude Code
         #[default]

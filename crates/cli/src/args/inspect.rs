@@ -3,7 +3,6 @@
 use crate::time_arg::when;
 use clap::{Args, Subcommand, ValueEnum};
 use longhaul_core::{Moment, OutcomeKind, word_enum};
-use serde::Serialize;
 use std::ffi::OsString;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
@@ -62,7 +61,6 @@ pub enum StateFilter {
 
 word_enum! {
     /// State of a run, including whether a supervisor is attached.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum RowState {
         /// An agent is working, or a step for one is running.
@@ -112,7 +110,7 @@ pub struct CostArgs {
 }
 
 word_enum! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    #[derive(ValueEnum)]
     pub enum GroupBy {
         /// The local date
         Day = "day",

@@ -3,7 +3,6 @@
 use super::PolicyArgs;
 use clap::{Args, ValueEnum};
 use longhaul_core::word_enum;
-use serde::Serialize;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -29,7 +28,7 @@ pub struct DrillArgs {
 }
 
 word_enum! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+    #[derive(ValueEnum)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum DrillAgentKind {
         Scripted = "scripted",

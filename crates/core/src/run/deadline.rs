@@ -1,8 +1,7 @@
 //! Computes when a run must be ticked next, and why. This module keeps no timers.
 
 use super::{AfterWait, Phase, Run, WrapUpStage};
-use crate::{CheckStage, LimitThreshold, Moment, Policy, Span, StopLevel, word_enum};
-use serde::{Deserialize, Serialize};
+use crate::{CheckStage, LimitThreshold, Moment, Policy, Span, StopLevel, words::stored_enum};
 
 /// The next moment at which a run makes a decision on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,10 +12,8 @@ pub struct Deadline {
     pub kind: DeadlineKind,
 }
 
-word_enum! {
+stored_enum! {
     /// The event at a deadline.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     pub enum DeadlineKind {
         /// The next attempt starts.
         NextAttempt = "next_attempt",

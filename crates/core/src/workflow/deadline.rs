@@ -3,7 +3,6 @@
 use super::schedule::{MEMORY_INTERVAL, NextStart};
 use super::{ItemStatus, Memory, Workflow, WorkflowStage};
 use crate::{Moment, Span, WorkflowPolicy, word_enum};
-use serde::Serialize;
 
 // A run that works without a pause ends by its own limit, after it saved its work. A minute later, only runs
 // that waited in the meantime are left.
@@ -11,7 +10,7 @@ const TIME_GRACE: Span = Span::from_mins(1);
 
 word_enum! {
     /// The reason for a tick of a workflow.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[derive(PartialOrd, Ord)]
     pub enum WorkflowDeadlineKind {
         /// The gap between two starts has passed.
         StartGap = "start_gap",

@@ -49,7 +49,7 @@ pub struct IterationMeta {
 
 word_enum! {
     /// The order of provers.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Deserialize)]
     pub enum ProverMode {
         /// Provers run at the same time, one for each file.
         Parallel = "parallel",
@@ -60,7 +60,7 @@ word_enum! {
 
 word_enum! {
     /// The status of a phase or of one prover.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Deserialize)]
     pub enum ArchonStatus {
         /// It runs, or a crash interrupted it.
         Running = "running",

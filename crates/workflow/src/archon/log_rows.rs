@@ -61,7 +61,7 @@ pub enum LogEvent<'a> {
 
 word_enum! {
     /// The severity of a message of the loop.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Deserialize)]
     pub enum ShellLevel {
         /// Progress.
         Info = "info",

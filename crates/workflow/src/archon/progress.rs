@@ -4,11 +4,11 @@
 use super::objectives::{Objective, SectionNames, names_in};
 use crate::document::{DocumentLine, DocumentSection, sections, visible_lines};
 use longhaul_core::word_enum;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 word_enum! {
     /// The stage of a project.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Deserialize)]
     pub enum Stage {
         /// The project is not set up yet.
         Init = "init",

@@ -21,7 +21,6 @@ pub struct Finding {
 
 word_enum! {
     /// Severity of a finding.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum Severity {
         Ok = "ok",

@@ -2,11 +2,10 @@
 
 use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
-use serde::Serialize;
 
 word_enum! {
     /// State of a run as a person sees it. Urgent states sort first.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[derive(PartialOrd, Ord)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum RunHealth {
         /// Only a person can continue the run.

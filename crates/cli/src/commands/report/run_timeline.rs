@@ -90,7 +90,7 @@ pub struct TimelineSlice {
 word_enum! {
     // The order is that of a legend.
     /// Activity of a run.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+    #[derive(PartialOrd, Ord)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum SliceKind {
         /// An attempt that did not fail.
