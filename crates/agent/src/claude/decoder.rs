@@ -352,6 +352,7 @@ impl ClaudeDecoder {
     fn user(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
         for meta in &event.tool_result_meta.0 {
             self.tools.record_metadata(meta);
+            self.guard_hooks.on_result_metadata(meta);
         }
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             effect_tracker::on_result(&mut self.side_effects, block, event);

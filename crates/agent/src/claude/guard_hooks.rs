@@ -4,7 +4,7 @@
 use super::compaction::fingerprint;
 use super::control::{INTERRUPT, hook_answer, initialize, permission_denial};
 use super::questions::{self, QUESTION_TOOL};
-use super::wire::{HookInput, Note, Request, Response};
+use super::wire::{HookInput, Note, Request, Response, ResultMeta};
 use crate::done_claim::FINISH;
 use crate::snapshot::truncate_to_bytes;
 use crate::{GuardedCall, Guards, Verdict};
@@ -49,7 +49,7 @@ pub(super) struct GuardHooks {
     pending: BTreeMap<String, PendingRequest>,
     /// Calls that the agent asked about and that have not ended.
     open_calls: BTreeSet<u64>,
-    /// Calls whose request was withdrawn, unless the agent has since confirmed our interrupt.
+    /// Calls whose request was withdrawn, unless the agent has since reported an interrupt.
     withdrawn_calls: BTreeSet<u64>,
     /// Calls that were denied and have no result yet.
     denied_calls: BTreeSet<u64>,
@@ -164,6 +164,17 @@ impl GuardHooks {
         self.lapsed |= self.verdict(&call) != Verdict::Allow;
     }
 
+    /// Drops the withdrawn request of an interrupted call. A signal to the agent withdraws requests, too, and
+    /// the agent does not make their calls (2.1.330).
+    pub(super) fn on_result_metadata(&mut self, meta: &ResultMeta<'_>) {
+        if meta.non_execution_kind.is("user-rejected") {
+            let call = fingerprint(meta.id.as_str());
+            if self.withdrawn_calls.remove(&call) {
+                self.open_calls.remove(&call);
+            }
+        }
+    }
+
     pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
         self.pending.retain(|_, pending| pending.call != call);
@@ -245,7 +256,7 @@ fn response(verdict: &Verdict) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{ANSWER_BYTES_MAX, GuardHooks, encode_verdict, register};
-    use crate::claude::wire::{Note, parse};
+    use crate::claude::wire::{Note, ResultMeta, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
     use serde_json::json;
@@ -451,6 +462,18 @@ mod tests {
             hooks.on_tool_end("call-1", true);
             hooks.on_response(&parse::<Note<'_>>(INTERRUPTED).expect("an answer").response);
         }));
+        // A signal interrupted the agent while it waited. The call must not be made either.
+        let signaled = |is_error: bool| {
+            let mut hooks = hooks_with_guard();
+            request(&mut hooks, "1", "Bash");
+            hooks.on_withdrawn("1");
+            let meta = br#"{"id":"call-1","non_execution_kind":"user-rejected"}"#;
+            hooks.on_result_metadata(&parse::<ResultMeta<'_>>(meta).expect("metadata"));
+            hooks.on_tool_end("call-1", is_error);
+            hooks.has_lapsed()
+        };
+        assert!(!signaled(true));
+        assert!(signaled(false));
         // The agent never confirmed the hooks, so a failed call may have had an effect.
         assert!(lapses(|hooks| {
             hooks.registered = false;

@@ -5,10 +5,11 @@ use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
     agent_pid, assert_done, has_exited, kill_agent, play_with_each_agent, recover, run_to_mid_tool_with,
-    slow_step_then, steps, with_each_agent,
+    slow_step_then, steps, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::Server;
 use longhaul_store::WatchdogStop;
+use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
@@ -204,6 +205,25 @@ fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
         });
         assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
+    });
+}
+
+/// The agent withdraws its request, but makes no call.
+#[test]
+fn signal_to_an_agent_waiting_at_a_guard_interrupts_it() {
+    with_each_agent("a signal to an agent at a guard", |stage, agent, server| {
+        run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
+        wait_until("the agent asks about its third step", || guard_requests(stage) == 3);
+        let run = stage.only_run();
+        kill_process(agent_pid(&run), Signal::INT).expect("the test started this process");
+        wait_for_agent_exit(&run);
+        let stream = fs::read_to_string(run.attempt(1).stream_path()).expect("a stream");
+        assert!(stream.contains("control_cancel_request"), "{stream}");
+        assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
+        assert_eq!(steps(stage), "one\ntwo\nthree\n");
+        let show = stage.longhaul(["show", "@", "--output-format", "json"]).output().stdout;
+        let show: Value = serde_json::from_str(&show).expect("a run is shown");
+        assert_eq!(show["attempts"][0]["fault"], "interrupted", "{show}");
     });
 }
 

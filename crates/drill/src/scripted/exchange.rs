@@ -251,6 +251,9 @@ impl Agent {
 
     fn finish_interrupted(&mut self, exchange: &mut Exchange, by_signal: bool) -> ExchangeEnd {
         let in_tools = !exchange.pending.is_empty();
+        if let Some((id, _)) = self.callbacks.open_question.take() {
+            self.out.withdraw(&id);
+        }
         for (index, call) in exchange.pending.clone().iter().enumerate() {
             let running = if index == 0 && !by_signal { REJECTED_RUNNING } else { "" };
             let mut outcome = Outcome::error(format!("{REJECTED}{running}"));

@@ -74,6 +74,10 @@ impl EventWriter {
         self.stream(&json!({"type": "control_request", "request_id": id, "request": request}));
     }
 
+    pub(super) fn withdraw(&self, id: &str) {
+        self.stream(&json!({"type": "control_cancel_request", "request_id": id}));
+    }
+
     fn stream(&self, object: &Value) {
         if !self.is_acp {
             write(&object.to_string());
