@@ -45,11 +45,15 @@ impl ExchangeState {
     pub(super) fn result(&self, line: &ResultLine<'_>, tools: &ToolCalls) -> AgentResult {
         let is_error = is_error(line);
         let failure = self.api_failure;
+        let api_status = status(line.api_error_status.count()).or(failure.api_status);
+        let api_error = line.api_error.non_empty().map(vendor_terms::api_error).or(failure.api_error);
+        // 2.1.330 follows a redirect, unless it names no target.
+        let is_redirect = api_status.is_some_and(|status| (300..400).contains(&status));
         AgentResult {
             is_error,
             terminal_reason: terminal_reason(line),
-            api_status: status(line.api_error_status.count()).or(failure.api_status),
-            api_error: line.api_error.non_empty().map(vendor_terms::api_error).or(failure.api_error),
+            api_status,
+            api_error: api_error.or(is_redirect.then_some(ApiError::Malformed)),
             message_error: failure.message_error,
             stop_reason: line.stop_reason.non_empty().map_or(StopReason::Other, vendor_terms::stop_reason),
             // An empty answer: success is reported, but there is no text.

@@ -132,6 +132,13 @@ fn ping_is_not_activity() {
     }
 }
 
+/// Another server answered in place of the API.
+#[test]
+fn redirect_without_target_is_fault_of_network() {
+    let error = r#"{"type":"result","subtype":"success","is_error":true,"terminal_reason":"api_error","api_error_status":302,"result":"API Error: 302 Found"}"#;
+    check(&[INIT, error], Exit::Code(1), Some(Fault::Network));
+}
+
 #[test]
 fn counts_denials_of_rules() {
     let rejected = |source: &str| {
