@@ -213,12 +213,12 @@ impl RunDir {
         self.path.join("checks").join(format!("{number:03}.log"))
     }
 
-    /// Opens the output of a check for appending. Empties the file first if `truncate` is `true`.
+    /// Opens the output of a check for reading and appending. Empties the file first if `truncate` is `true`.
     pub fn create_check_output(&self, number: u32, truncate: bool) -> Result<File, StoreError> {
         let path = self.check_output_path(number);
         make_dirs(&self.path.join("checks")).map_err(StoreError::io("create directory", &path))?;
         let mut options = File::options();
-        options.create(true).append(true).mode(0o600);
+        options.create(true).read(true).append(true).mode(0o600);
         let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
         if truncate {
             file.set_len(0).map_err(StoreError::io("empty file", &path))?;

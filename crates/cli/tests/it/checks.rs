@@ -62,6 +62,21 @@ fn work_failing_its_check_fails_the_run() {
     });
 }
 
+/// The start and the end of each command's output are kept, and the prompt has the end.
+#[test]
+fn long_output_of_a_check_loses_its_middle() {
+    let (stage, server) = (Stage::new(), Server::start(EARLY));
+    let floods = "echo first; head -c 3000000 /dev/zero | tr '\\0' x; echo; echo last";
+    let args = ["--check", floods, "--check", "echo part two is missing; false", "--max-failed-checks", "1"];
+    run(&stage, &stage.agent(), &server, &args, 24);
+    let output = fs::read_to_string(stage.only_run().check_output_path(1)).expect("the output is stored");
+    assert!(output.len() < (1 << 20) + 1000, "{} bytes", output.len());
+    let omitted = 3_000_000 + "first\n\nlast\n".len() - (1 << 20);
+    assert_eq!(output.matches(&format!("x\n[{omitted} bytes omitted]\nx")).count(), 1);
+    assert!(output.starts_with(&format!("$ {floods}\nfirst\nx")));
+    assert!(output.ends_with("x\nlast\n$ echo part two is missing; false\npart two is missing\n"));
+}
+
 #[test]
 fn check_can_ask_for_a_person() {
     play_with_each_agent(EARLY, "a check that needs a person", |stage, agent, server| {

@@ -9,16 +9,22 @@ use crate::{SuperviseError, failpoints};
 use longhaul_core::{AttemptPlan, CheckResult, Exit, Outcome, PromptKind};
 use longhaul_store::StoreError;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::ControlFlow;
 
 // The end of a command's output contains its findings. This is a screenful or two, about 2,000 tokens.
 const TAIL_BYTES_MAX: u64 = 8 << 10;
+// Of a longer output of a command, this many bytes of its start and of its end are kept. A build log is shorter.
+const PART_BYTES_MAX: u64 = 512 << 10;
 
 pub(crate) struct CheckRun {
     /// Number of the check in the run, starting at 1.
     number: u32,
     command_index: usize,
+    /// Output of the check.
+    output: File,
+    /// Offset of the command's own output in it.
+    output_start: u64,
     pub(super) process: OneShotProcess,
 }
 
@@ -43,8 +49,15 @@ impl CheckRun {
         let mut output = config.dir.create_check_output(number, index == 0)?;
         // Shows readers which command wrote which output.
         let _ = writeln!(output, "$ {command}");
+        let output_start = output.metadata().map_or(0, |metadata| metadata.len());
         Ok(match start_in_shell(config, command, &output) {
-            Ok(process) => ControlFlow::Continue(CheckRun { number, command_index: index, process }),
+            Ok(process) => ControlFlow::Continue(CheckRun {
+                number,
+                command_index: index,
+                output,
+                output_start,
+                process,
+            }),
             Err(error) => {
                 let _ = writeln!(output, "longhaul could not start the command: {error}");
                 ControlFlow::Break(CheckResult::Failed)
@@ -59,14 +72,15 @@ impl CheckRun {
         config: &WorldConfig<'_>,
         stopped: bool,
     ) -> Result<ControlFlow<CheckResult, CheckRun>, SuperviseError> {
-        match self.process.stop(&config.marker).await? {
+        let exit = self.process.stop(&config.marker).await?;
+        // For people. The result does not need it.
+        let _ = omit_middle(&mut self.output, self.output_start, PART_BYTES_MAX);
+        match exit {
             Exit::Code(0) if !stopped => {
                 Ok(CheckRun::start_command(config, self.number, self.command_index + 1)?)
             }
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned if stopped => {
-                if let Ok(mut output) = config.dir.create_check_output(self.number, false) {
-                    let _ = writeln!(output, "longhaul stopped this check before it finished");
-                }
+                let _ = writeln!(self.output, "longhaul stopped this check before it finished");
                 Ok(ControlFlow::Break(CheckResult::Stopped))
             }
             Exit::Code(code) if code == i32::from(Outcome::NEEDS_PERSON.exit_code()) => {
@@ -77,6 +91,20 @@ impl CheckRun {
             }
         }
     }
+}
+
+/// Replaces the middle of a long output from `start` with a note. Both remaining parts have `part_bytes`.
+fn omit_middle(file: &mut File, start: u64, part_bytes: u64) -> io::Result<()> {
+    let omitted = file.metadata()?.len().saturating_sub(start + 2 * part_bytes);
+    if omitted > 0 {
+        let mut end = Vec::new();
+        file.seek(SeekFrom::End(-(part_bytes as i64)))?;
+        file.take(part_bytes).read_to_end(&mut end)?;
+        file.set_len(start + part_bytes)?;
+        write!(file, "\n[{omitted} bytes omitted]\n")?;
+        file.write_all(&end)?;
+    }
+    Ok(())
 }
 
 fn start_in_shell(config: &WorldConfig<'_>, command: &str, output: &File) -> io::Result<OneShotProcess> {
@@ -92,4 +120,26 @@ fn start_in_shell(config: &WorldConfig<'_>, command: &str, output: &File) -> io:
 pub(crate) fn check_output_for(config: &WorldConfig<'_>, plan: &AttemptPlan) -> Option<String> {
     let PromptKind::CheckFailed(number) = plan.prompt else { return None };
     tail(&config.dir.check_output_path(number), TAIL_BYTES_MAX).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::omit_middle;
+    use std::fs::File;
+    use std::io::{Seek, Write, read_to_string};
+
+    #[test]
+    fn long_output_loses_its_middle() {
+        let check = |output: &str, expected: &str| {
+            let path = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
+            let mut file = File::options().read(true).append(true).open(&path).expect("it exists");
+            write!(file, "earlier {output}").expect("it is written");
+            omit_middle(&mut file, 8, 3).expect("it is an ordinary file");
+            file.rewind().expect("it is an ordinary file");
+            assert_eq!(read_to_string(file).expect("text"), format!("earlier {expected}"));
+        };
+        check("", "");
+        check("abcdef", "abcdef");
+        check("abcdefg", "abc\n[1 bytes omitted]\nefg");
+    }
 }
