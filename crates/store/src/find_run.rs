@@ -53,13 +53,13 @@ impl Home {
         Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
     }
 
-    /// Returns whether a run with this id exists and has no outcome. A run whose journal cannot be read
-    /// cannot continue, so it counts as finished.
-    pub(crate) fn is_unfinished(&self, id: &RunId) -> bool {
-        let Ok(mut runs) = self.runs_newest_first() else { return false };
-        let Some(dir) = runs.find(|dir| dir.id() == id) else { return false };
-        Journal::load(&dir.journal_path())
-            .is_ok_and(|history| Run::replay(history.records()).state().outcome().is_none())
+    /// Returns whether a run with this id has an outcome. `None` if its journal cannot be read.
+    ///
+    /// A run that does not exist counts as finished.
+    pub(crate) fn is_finished(&self, id: &RunId) -> Option<bool> {
+        let Some(dir) = self.run_with_id(id).ok()? else { return Some(true) };
+        let history = Journal::load(&dir.journal_path()).ok()?;
+        Some(Run::replay(history.records()).state().outcome().is_some())
     }
 
     /// Returns the run with this complete id. `None` if there is none.

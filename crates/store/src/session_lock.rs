@@ -50,8 +50,9 @@ impl SessionLock {
             // The last holder may have removed the file before we locked it.
             let links = file.metadata().map_err(StoreError::io("lock session", &path))?.nlink();
             if links > 0 {
-                // A holder that ends normally removes the file.
-                let orphan = holder(&file).filter(|dead| dead != run && home.is_unfinished(dead));
+                // A holder that ends normally removes the file. One with an unreadable journal cannot continue.
+                let orphan =
+                    holder(&file).filter(|dead| dead != run && home.is_finished(dead) == Some(false));
                 if let Some(run) = orphan {
                     drop(file.unlock());
                     return Err(StoreError::SessionOrphaned { session: session.clone(), run });
@@ -82,7 +83,7 @@ impl Drop for SessionLock {
 }
 
 /// Locks the sessions of finished runs whose supervisors were killed. Dropping such a lock removes its file. A run
-/// that is unfinished keeps its files, because they protect its sessions until it continues.
+/// that is unfinished or unreadable keeps its files, because they protect its sessions until it continues.
 pub(crate) fn unused_locks(home: &Home) -> impl Iterator<Item = SessionLock> {
     let list = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten();
     let agents = list(&home.sessions_path());
@@ -91,8 +92,8 @@ pub(crate) fn unused_locks(home: &Home) -> impl Iterator<Item = SessionLock> {
 
 fn unused_lock(home: &Home, path: PathBuf) -> Option<SessionLock> {
     let file = open_regular_with(File::options().read(true).write(true), &path).ok()?;
-    let is_unfinished = holder(&file).is_some_and(|run| home.is_unfinished(&run));
-    let is_unused = !is_unfinished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
+    let is_finished = holder(&file).is_none_or(|run| home.is_finished(&run) == Some(true));
+    let is_unused = is_finished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
     is_unused.then(|| SessionLock { file, path })
 }
 

@@ -55,6 +55,25 @@ fn only_locks_of_finished_runs_without_supervisor_are_unused() {
     assert!(dir.join("orphaned.lock").exists() && held.path.exists());
 }
 
+/// A user may restore the files, and the agent of the run may still work.
+#[test]
+fn locks_of_a_run_without_plan_or_journal_are_kept() {
+    let (_dir, home) = home();
+    let day = "2026-01-01".parse().expect("a date");
+    let run = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run").dir;
+    let lock = acquire(&home, "s", run.id().as_str()).expect("free");
+    let copy = lock.path.with_file_name("t.lock");
+    fs::copy(&lock.path, &copy).expect("copied");
+    fs::remove_file(run.plan_path()).expect("it exists");
+    assert_eq!(unused_locks(&home).count(), 0);
+    assert!(matches!(acquire(&home, "t", "k"), Err(StoreError::SessionOrphaned { .. })));
+    fs::remove_file(run.journal_path()).expect("it exists");
+    assert_eq!(unused_locks(&home).count(), 0);
+    assert!(copy.exists());
+    // Its session can be resumed, as the error about its journal says.
+    acquire(&home, "t", "k").expect("no run can continue it");
+}
+
 #[test]
 fn error_allows_unnamed_holder() {
     let (_dir, home) = home();
