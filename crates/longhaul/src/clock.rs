@@ -9,6 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 // Shorter sleeps cannot be distinguished from a busy machine.
 const SLEEP_MIN: Span = Span(1_000);
+// A smaller difference is an adjustment of the calendar clock.
+const STEP_MIN: Span = Span(1_000);
 
 #[derive(Debug)]
 pub(crate) struct LiveClock {
@@ -24,10 +26,8 @@ pub(crate) struct LiveClock {
 
 impl LiveClock {
     pub(crate) fn new() -> LiveClock {
-        let calendar =
-            SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
         LiveClock {
-            offset_ms: calendar.saturating_sub(boot_ms()),
+            offset_ms: calendar_now().0.saturating_sub(boot_ms()),
             asleep_ms: asleep_ms(),
             seed: random_seed(),
             rolls: 0,
@@ -38,6 +38,14 @@ impl LiveClock {
     /// the waits in the journal must not become longer.
     pub(crate) fn advance_to(&mut self, recorded: Moment) {
         self.offset_ms += recorded.since(self.at()).0;
+    }
+
+    /// Returns the moment of this clock at which the calendar clock will show `time`, as a server reports it.
+    /// The two differ after the calendar clock was set.
+    pub(crate) fn from_calendar(&self, time: Moment) -> Moment {
+        let (at, calendar) = (self.at(), calendar_now());
+        let (ahead, behind) = (at.since(calendar), calendar.since(at));
+        if ahead.max(behind) < STEP_MIN { time } else { Moment((time + ahead).0.saturating_sub(behind.0)) }
     }
 
     pub(crate) fn at(&self) -> Moment {
@@ -59,6 +67,10 @@ impl LiveClock {
             slept
         })
     }
+}
+
+fn calendar_now() -> Moment {
+    Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
 }
 
 fn boot_ms() -> u64 {
@@ -103,7 +115,7 @@ pub(crate) fn random_seed() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::LiveClock;
+    use super::{LiveClock, calendar_now};
     use longhaul_core::Span;
 
     #[test]
@@ -114,5 +126,15 @@ mod tests {
         assert!(clock.at() >= later);
         clock.advance_to(before);
         assert!(clock.at() >= later);
+    }
+
+    #[test]
+    fn calendar_time_is_as_far_away_as_on_the_calendar_clock() {
+        let mut clock = LiveClock::new();
+        let reset = calendar_now() + Span::from_hours(1);
+        assert_eq!(clock.from_calendar(reset), reset);
+        clock.advance_to(clock.at() + Span::from_hours(3));
+        let wait = clock.from_calendar(reset).since(clock.at());
+        assert!(wait <= Span::from_hours(1) && wait > Span::from_mins(50), "{wait}");
     }
 }

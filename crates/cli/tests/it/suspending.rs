@@ -8,7 +8,7 @@ use crate::harness::Stage;
 use crate::recovering::{
     self, assert_done, recover, run_to_mid_tool, run_to_mid_tool_with, steps, with_each_agent,
 };
-use crate::server::Server;
+use crate::server::{Server, WORK};
 use crate::stopping::{OUTAGE, SESSION, UNRESPONSIVE};
 use crate::tidy;
 use longhaul_core::{PhaseKind, Record};
@@ -195,11 +195,10 @@ fn postpone(value: &mut Value) {
     }
 }
 
-#[test]
-fn wait_does_not_become_longer_if_the_clock_is_set_back() {
-    let (stage, server) = (Stage::new(), Server::start(&OUTAGE.replace("\"always\"", "1")));
-    let args = ["p", "--inner-retries", "0", "--retry-base", "3s", "--retry-jitter", "none"];
-    let run = stage.run(&stage.agent(), &args).against(&server).start();
+/// Recovers a run of which the supervisor died in a wait, after the clock was set back.
+fn recover_after_clock_was_set_back(stage: &Stage, server: &Server, args: &[&str]) -> Output {
+    let base_args = ["p", "--inner-retries", "0", "--retry-base", "3s", "--retry-jitter", "none"];
+    let run = stage.run(&stage.agent(), &base_args).args(args).against(server).start();
     wait_until("the run waits", || {
         let status = stage.runs().first().and_then(|run| run.status().ok());
         status.is_some_and(|status| status.phase == PhaseKind::Waiting)
@@ -213,8 +212,25 @@ fn wait_does_not_become_longer_if_the_clock_is_set_back() {
         format!("{entry}\n")
     });
     fs::write(&path, lines.collect::<String>()).expect("the journal can be written");
-    let envelope = recover(&stage, &server, &[]).output().envelope(0);
+    recover(stage, server, &[]).output()
+}
+
+#[test]
+fn wait_does_not_become_longer_if_the_clock_is_set_back() {
+    let (stage, server) = (Stage::new(), Server::start(&OUTAGE.replace("\"always\"", "1")));
+    let envelope = recover_after_clock_was_set_back(&stage, &server, &[]).envelope(0);
     assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+}
+
+/// The run's clock is ahead, so the time of the reset has passed on it.
+#[test]
+fn reset_is_awaited_if_the_clock_is_set_back() {
+    let faults =
+        "[[fault]]\nstatus = { code = 529 }\n[[fault]]\nturn = 2\nusage_limit = { reset_s = 3600 }\n";
+    let (stage, server) = (Stage::new(), Server::start(&format!("auth = 'oauth'\n{WORK}\n{faults}")));
+    let args = ["--permission-mode", "bypassPermissions", "--max-reset-wait", "10m"];
+    let envelope = recover_after_clock_was_set_back(&stage, &server, &args).envelope(75);
+    assert_eq!(envelope["run"]["fault"], "usage_limit", "{envelope}");
 }
 
 #[test]

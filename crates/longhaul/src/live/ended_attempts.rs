@@ -8,10 +8,11 @@ use super::sessions::PreparedSession;
 use super::subscribers::Subscribers;
 use super::summary_run::summary_for;
 use super::world_config::WorldConfig;
+use crate::clock::LiveClock;
 use crate::file_end::tail_of;
 use crate::handoff::conversation_of;
 use longhaul_agent::{AttemptSnapshot, Decoder, PriorAttempts};
-use longhaul_core::{AttemptPlan, Evidence, Moment, PromptKind, SessionPlan};
+use longhaul_core::{AttemptPlan, Evidence, PromptKind, SessionPlan};
 use longhaul_store::{AttemptDir, compact};
 use std::mem;
 
@@ -27,20 +28,21 @@ pub(crate) struct EndedAttempts {
 }
 
 impl EndedAttempts {
-    /// Adds an attempt, and returns the evidence of its complete stream. `at` is the current time.
+    /// Adds an attempt, and returns the evidence of its complete stream.
     pub(crate) fn add(
         &mut self,
         ended: EndedProcess,
         subscribers: &mut Subscribers<'_>,
-        at: Moment,
+        clock: &LiveClock,
     ) -> Evidence {
         let EndedProcess { dir, mut decoder, exit, oom_killed } = ended;
         self.stderr_tail = tail_of(&dir.stderr_path());
-        let evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        let mut evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        use_clock(clock, &mut evidence);
         let messages = decoder.take_messages();
         subscribers.each(|each| each.on_messages(&messages));
         self.snapshot = decoder.snapshot().clone();
-        subscribers.each(|each| each.on_attempt_ended(&dir, decoder.as_ref(), at));
+        subscribers.each(|each| each.on_attempt_ended(&dir, decoder.as_ref(), clock.at()));
         self.prior.side_effects.extend(decoder.side_effects());
         if evidence.usage.messages > 0 {
             // The attempt's prompt named the stopped tasks of earlier attempts.
@@ -52,8 +54,9 @@ impl EndedAttempts {
     }
 
     /// Adds a summary or a review, and returns its evidence.
-    pub(crate) fn add_one_shot(&mut self, ended: EndedOneShot) -> Evidence {
-        let EndedOneShot { dir, decoder, evidence } = ended;
+    pub(crate) fn add_one_shot(&mut self, ended: EndedOneShot, clock: &LiveClock) -> Evidence {
+        let EndedOneShot { dir, decoder, mut evidence } = ended;
+        use_clock(clock, &mut evidence);
         self.streams.push((dir, decoder));
         evidence
     }
@@ -99,5 +102,12 @@ impl EndedAttempts {
         for (dir, decoder) in &self.streams {
             let _ = compact(&dir.stream_path(), &decoder.droppable());
         }
+    }
+}
+
+/// Converts the reset of the usage window to a moment of the run's clock.
+fn use_clock(clock: &LiveClock, evidence: &mut Evidence) {
+    if let Some(resets_at) = evidence.rate_limit.as_mut().and_then(|limit| limit.resets_at.as_mut()) {
+        *resets_at = clock.from_calendar(*resets_at);
     }
 }

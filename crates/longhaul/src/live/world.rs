@@ -323,7 +323,7 @@ impl LiveWorld<'_> {
         let exit = self.attempt.as_ref()?.exit()?;
         let ended = self.attempt.take()?.end(exit, self.clock.at());
         let continuity = continuity_of(&self.config, &ended.dir);
-        let evidence = self.ended.add(ended, &mut self.subscribers, self.clock.at());
+        let evidence = self.ended.add(ended, &mut self.subscribers, &self.clock);
         Some(Evidence { continuity, workspace_fingerprint: self.config.fingerprint(), ..evidence })
     }
 
@@ -336,11 +336,11 @@ impl LiveWorld<'_> {
                 self.continue_check(check);
             }
             Some(OneShotRun::Summary(summary)) => {
-                let evidence = self.ended.add_one_shot(summary.end(&self.config).await?);
+                let evidence = self.ended.add_one_shot(summary.end(&self.config).await?, &self.clock);
                 self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
             }
             Some(OneShotRun::Review(review)) => {
-                let evidence = self.ended.add_one_shot(review.end(&self.config, stopped).await?);
+                let evidence = self.ended.add_one_shot(review.end(&self.config, stopped).await?, &self.clock);
                 self.events.push_back(Event::ReviewEnded(evidence));
             }
             None => {}

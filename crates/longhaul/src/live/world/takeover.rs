@@ -72,7 +72,7 @@ impl LiveWorld<'_> {
         if matches!(run.state().phase, Phase::Summarizing { .. }) {
             sweep(&self.config.marker).await?;
             let summary = EndedOneShot::find(&self.config, dir.summary());
-            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(summary)));
+            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(summary, &self.clock)));
         }
         if let Some(process) = live_agent(&self.config.marker, run) {
             if let Err(busy) = self.sessions.lock(&self.config, plan.session.id())? {
@@ -95,7 +95,7 @@ impl LiveWorld<'_> {
         if matches!(phase, Phase::Checking { stage: CheckStage::Review, .. }) {
             let review = EndedOneShot::find(&self.config, self.config.dir.review(run.state().reviews));
             record_findings(&self.config, run.state().checks, &review, false);
-            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(review)));
+            return Ok(FoundAttempt::Ended(self.ended.add_one_shot(review, &self.clock)));
         }
         let (continuity, workspace) = (continuity_of(&self.config, &dir), self.config.fingerprint());
         Ok(FoundAttempt::Ended(Evidence { continuity, workspace_fingerprint: workspace, ..evidence }))
@@ -128,6 +128,6 @@ impl LiveWorld<'_> {
             })?;
         }
         let ended = EndedProcess { dir: dir.clone(), decoder, exit, oom_killed: false };
-        Ok(self.ended.add(ended, &mut self.subscribers, self.clock.at()))
+        Ok(self.ended.add(ended, &mut self.subscribers, &self.clock))
     }
 }
