@@ -432,18 +432,28 @@ fn unknown_run_is_rejected_with_suggestions() {
     }
 }
 
+/// Each remedy of the hint continues the run.
 #[test]
 fn run_without_workspace_is_rejected_and_kept() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    wait_for_agent_exit(&stage.only_run());
-    let elsewhere: PathBuf = stage.folder().join("elsewhere");
-    fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
-    let rejected = recover(&stage, &server, &[]).output();
-    rejected.envelope(25);
-    rejected.assert_error(&["work in", "move it back"]);
-    fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");
-    assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
+    for is_moved_back in [true, false] {
+        let (stage, server) = (Stage::new(), Server::start(STEPS));
+        run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+        wait_for_agent_exit(&stage.only_run());
+        let elsewhere: PathBuf = stage.folder().join("elsewhere");
+        fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
+        let rejected = recover(&stage, &server, &[]).output();
+        rejected.envelope(25);
+        rejected.assert_error(&["work in", "move it back"]);
+        let continued = if is_moved_back {
+            fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");
+            recover(&stage, &server, &[])
+        } else {
+            rejected.assert_error(&["with `--cwd` to `longhaul run` or `longhaul resume`"]);
+            let args = ["resume", "@", "--cwd", elsewhere.to_str().expect("a plain path")];
+            stage.longhaul(args).against(&server).start()
+        };
+        assert_done(&stage, &continued.output().envelope(0), 1);
+    }
 }
 
 /// Returns whether a process has exited. It may be a zombie that its parent has not reaped.
