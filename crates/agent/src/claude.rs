@@ -30,10 +30,11 @@ mod vendor_terms;
 mod wire;
 
 use crate::{
-    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, EventHeader, Guards,
-    Invocation, PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
+    PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use longhaul_core::{AttemptPlan, Fault};
+use memchr::memmem;
 use wire::LineHeader;
 
 pub use control::{end_session, initialize, interrupt, user_line};
@@ -100,9 +101,14 @@ impl Dialect for Claude {
         Some(conversation)
     }
 
-    fn event_header(&self, line: &[u8]) -> Option<EventHeader> {
-        let header: LineHeader<'_> = wire::parse(line.trim_ascii())?;
-        Some(EventHeader { is_result: header.kind.is("result"), timestamp: header.timestamp.owned() })
+    fn is_result(&self, line: &[u8]) -> bool {
+        // Nearly all lines have neither the type nor an escape of its letters, and need not be parsed.
+        let has = |text: &str| memmem::find(line, text.as_bytes()).is_some();
+        (has(r#""result""#) || has(r"\u00")) && header(line).is_some_and(|header| header.kind.is("result"))
+    }
+
+    fn timestamp(&self, line: &[u8]) -> Option<String> {
+        header(line)?.timestamp.owned()
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
@@ -122,4 +128,8 @@ impl Dialect for Claude {
     fn encode_exit(&self) -> Option<Vec<u8>> {
         Some(end_session())
     }
+}
+
+fn header(line: &[u8]) -> Option<LineHeader<'_>> {
+    wire::parse(line.trim_ascii())
 }

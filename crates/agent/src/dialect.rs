@@ -65,9 +65,13 @@ pub trait Dialect: Send + Sync {
     /// the bytes are neither. A stream does not contain the task.
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation>;
 
-    /// Returns the header of a line of the agent's stream. The lines of an agent without times and results of its own
-    /// have none.
-    fn event_header(&self, _line: &[u8]) -> Option<EventHeader> {
+    /// Returns whether a line of the agent's stream is the result of an exchange, with a type of its own.
+    fn is_result(&self, _line: &[u8]) -> bool {
+        false
+    }
+
+    /// Returns the time in RFC 3339 of a line of the agent's stream, if the line states it.
+    fn timestamp(&self, _line: &[u8]) -> Option<String> {
         None
     }
 
@@ -132,15 +136,6 @@ pub trait Decoder: Send {
     /// Returns the lines that compaction drops, as ranges of the stream's bytes in order. Must be called after
     /// [`Decoder::evidence`]. Decoding the compacted stream yields the same evidence and side effects.
     fn droppable(&self) -> Vec<Range<u64>>;
-}
-
-/// The fields that a reader needs to skip or forward an event.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EventHeader {
-    /// Whether it is the result of an exchange.
-    pub is_result: bool,
-    /// The time in RFC 3339, if it is stated.
-    pub timestamp: Option<String>,
 }
 
 /// The settings with which an agent opens its session in a conversation with Longhaul.

@@ -43,9 +43,8 @@ pub use answers::{Answers, AnswersError, Question};
 pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
-    AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, EventHeader, Invocation,
-    PriorAttempts, Program, RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for,
-    task_with_follow_ups,
+    AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
+    RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for, task_with_follow_ups,
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{

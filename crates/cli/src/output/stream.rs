@@ -10,7 +10,6 @@ use longhaul_agent::{Dialect, default_dialect};
 use longhaul_core::{Record, RunId, Step};
 use longhaul_store::{JournalEntry, RunDir};
 use serde_json::value::{RawValue, to_raw_value};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::Path;
@@ -63,24 +62,29 @@ impl Observer for Stream {
         self.partial.extend_from_slice(bytes);
         if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
             let mut stdout = out::printer_of_bytes();
+            // Unchanged lines are written together.
+            let (mut unchanged, mut offset) = (0, 0);
             for line in self.partial[..=end].split_inclusive(|byte| *byte == b'\n') {
-                let _ = stdout.write_all(&forwarded(&*self.dialect, line));
+                if let Some(result) = attempt_result(&*self.dialect, line) {
+                    let _ = stdout.write_all(&self.partial[unchanged..offset]);
+                    let _ = stdout.write_all(&result);
+                    unchanged = offset + line.len();
+                }
+                offset += line.len();
             }
+            let _ = stdout.write_all(&self.partial[unchanged..offset]);
             self.partial.drain(..=end);
         }
     }
 }
 
-/// Returns a line of the agent as printed: unchanged, unless it is a result.
-fn forwarded<'a>(dialect: &dyn Dialect, line: &'a [u8]) -> Cow<'a, [u8]> {
-    let is_result = dialect.event_header(line).is_some_and(|header| header.is_result);
-    is_result.then(|| with_type(line, ATTEMPT_RESULT)).flatten().map_or(Cow::Borrowed(line), Cow::Owned)
-}
-
-/// Replaces the type of an event. All other values keep their text.
-fn with_type(line: &[u8], r#type: &str) -> Option<Vec<u8>> {
+/// Returns a result with another type, or `None` for another line. All other values keep their text.
+fn attempt_result(dialect: &dyn Dialect, line: &[u8]) -> Option<Vec<u8>> {
+    if !dialect.is_result(line) {
+        return None;
+    }
     let mut event: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(line).ok()?;
-    event.insert("type".to_owned(), to_raw_value(r#type).ok()?);
+    event.insert("type".to_owned(), to_raw_value(ATTEMPT_RESULT).ok()?);
     let mut line = serde_json::to_vec(&event).ok()?;
     line.push(b'\n');
     Some(line)
@@ -88,23 +92,26 @@ fn with_type(line: &[u8], r#type: &str) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{default_dialect, forwarded};
+    use super::{attempt_result, default_dialect};
 
     #[track_caller]
-    fn check(line: &str, expected: &str) {
-        assert_eq!(str::from_utf8(&forwarded(&*default_dialect(), line.as_bytes())), Ok(expected));
+    fn check(line: &str, expected: Option<&str>) {
+        let result = attempt_result(&*default_dialect(), line.as_bytes());
+        assert_eq!(result, expected.map(|line| line.as_bytes().to_vec()), "{line}");
     }
 
     #[test]
     fn result_of_an_attempt_has_another_type() {
         check(
             "{\"is_error\":false,\"type\": \"result\",\"total_cost_usd\":0.10,\"usage\":{\"type\":\"result\"}}\r\n",
-            "{\"is_error\":false,\"total_cost_usd\":0.10,\"type\":\"attempt_result\",\"usage\":{\"type\":\"result\"}}\n",
+            Some(
+                "{\"is_error\":false,\"total_cost_usd\":0.10,\"type\":\"attempt_result\",\"usage\":{\"type\":\"result\"}}\n",
+            ),
         );
-        check("{\"type\":\"r\\u0065sult\"}\n", "{\"type\":\"attempt_result\"}\n");
+        check("{\"type\":\"r\\u0065sult\"}\n", Some("{\"type\":\"attempt_result\"}\n"));
         let deep = "[".repeat(1000) + &"]".repeat(1000);
         let line = |name: &str| format!("{{\"output\":{deep},\"type\":\"{name}\"}}\n");
-        check(&line("result"), &line("attempt_result"));
+        check(&line("result"), Some(&line("attempt_result")));
     }
 
     #[test]
@@ -117,7 +124,7 @@ mod tests {
             "a line of a broken wrapper: \"type\":\"result\"\n",
             "\n",
         ] {
-            check(line, line);
+            check(line, None);
         }
     }
 }

@@ -156,7 +156,7 @@ impl Stream {
                     return Ok(());
                 }
             }
-            let at = dialect.event_header(&line).and_then(|header| moment(&header.timestamp?));
+            let at = dialect.timestamp(&line).and_then(|at| moment(&at));
             if at.is_some_and(|at| at >= since) {
                 self.since = None;
                 return Ok(());
