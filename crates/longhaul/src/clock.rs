@@ -3,14 +3,22 @@
 //! Moments advance with the boot clock, starting from one reading of the calendar clock. Setting the calendar
 //! clock therefore neither shortens nor extends a wait.
 
+use jiff::{Timestamp, Zoned};
 use longhaul_core::{Moment, Now, Span, draw};
+use longhaul_store::local_zone;
 use rustix::time::{ClockId, clock_gettime};
+use std::env;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 // Shorter sleeps cannot be distinguished from a busy machine.
 const SLEEP_MIN: Span = Span(1_000);
 // A smaller difference is an adjustment of the calendar clock.
 const STEP_MIN: Span = Span(1_000);
+
+/// Returns the calendar time in the time zone of this machine.
+pub(crate) fn local_now() -> Zoned {
+    Timestamp::now().to_zoned(local_zone(env::var_os("TZ").as_deref()))
+}
 
 #[derive(Debug)]
 pub(crate) struct LiveClock {

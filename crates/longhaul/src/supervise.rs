@@ -1,7 +1,7 @@
 //! Supervises one run in the live world, from its request or its first event to its outcome.
 
 use crate::changes::{record_end, record_start};
-use crate::clock::random_seed;
+use crate::clock::{local_now, random_seed};
 use crate::dialect::dialect_of;
 use crate::driver::drive;
 use crate::live::{LiveWorld, RunMarker, WorldConfig};
@@ -10,7 +10,6 @@ use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
 use crate::{Environment, RunError, SuperviseError, World};
-use jiff::Zoned;
 use longhaul_agent::{AgentContext, Dialect};
 use longhaul_core::{CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, SessionPlan, draw_uuid};
 use longhaul_store::{Binary, Day, EnvNames, Home, NewRun, Plan, RunDir, harness_variables};
@@ -28,7 +27,7 @@ pub(crate) async fn supervise(
     observer: &mut dyn Observer,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<RunReport, RunError> {
-    let now = Zoned::now();
+    let now = local_now();
     let day = now.date();
     let started_at = Moment(now.timestamp().as_millisecond() as u64);
     let prepared =

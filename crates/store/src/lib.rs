@@ -33,6 +33,7 @@ mod import;
 mod journal;
 mod ledger;
 mod line_log;
+mod local_zone;
 mod notify_receipts;
 mod plan;
 mod redact;
@@ -75,6 +76,7 @@ pub use ledger::{
     LedgerEntry, LedgerError, LedgerRun, LedgerSpend, Quarter, RunFilter, RunState, model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
+pub use local_zone::local_zone;
 pub use longhaul_core::{OsText, rfc3339};
 pub use notify_receipts::NotifyFiles;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};

@@ -9,7 +9,7 @@ use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command, FromArgMatches, Id};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::{env, mem};
@@ -72,12 +72,8 @@ pub struct Configured {
 
 /// Makes the configuration of the typed command the defaults of its flags.
 pub fn configure(root: &mut Command, typed: &[OsString]) -> Result<Configured, Failure> {
-    let mut words = typed.iter().filter_map(|word| word.to_str());
-    if !words.any(|word| root.find_subcommand(word).is_some()) {
-        return Ok(Configured::default());
-    }
     // Errors in the flags, and help, are handled when the line is parsed again.
-    let matches = root.clone().ignore_errors(true).try_get_matches_from(typed);
+    let matches = tree_for(root, typed).ignore_errors(true).try_get_matches_from(typed);
     let subcommand = matches.ok().and_then(|mut matches| matches.remove_subcommand());
     let Some((name, matches)) = subcommand else { return Ok(Configured::default()) };
     let Some(command) = root.find_subcommand(&name) else { return Ok(Configured::default()) };
@@ -98,6 +94,20 @@ pub fn configure(root: &mut Command, typed: &[OsString]) -> Result<Configured, F
     }
 }
 
+/// Copies the tree with only those commands that the typed words can name. A copy of all of them takes as long as
+/// everything else that a short command does.
+fn tree_for(root: &Command, typed: &[OsString]) -> Command {
+    let words = typed.iter().filter_map(|word| word.to_str());
+    let named = words.filter_map(|word| root.find_subcommand(word));
+    let named: BTreeMap<&str, &Command> = named.map(|command| (command.get_name(), command)).collect();
+    Command::new(root.get_name().to_owned())
+        .version(root.get_version().unwrap_or_default().to_owned())
+        .propagate_version(true)
+        .args(root.get_arguments())
+        .groups(root.get_groups())
+        .subcommands(named.into_values())
+}
+
 /// Makes these values the defaults of their flags, unless the typed flags override them.
 fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatches) -> ConfiguredValues {
     values.retain(|_, value| !value.values.is_empty());
@@ -114,8 +124,10 @@ fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatche
 }
 
 fn with_defaults(mut command: Command, values: &Values) -> Command {
+    let ids: BTreeMap<String, Id> =
+        command.get_arguments().map(|arg| (name(arg), arg.get_id().clone())).collect();
     for (key, value) in values {
-        if let Some(id) = id(&command, key) {
+        if let Some(id) = ids.get(key) {
             command = command.mut_arg(id, |arg| {
                 // Help must not show it as a default of the program. That of a switch is never shown.
                 let takes_values = arg.get_action().takes_values();
@@ -126,16 +138,12 @@ fn with_defaults(mut command: Command, values: &Values) -> Command {
     for (detail, whole) in DETAILS.iter().filter(|(_, whole)| ![CHECK, REVIEW].contains(whole)) {
         // A default does not count as present.
         if let (Some(detail), Some(whole), false) =
-            (id(&command, detail), id(&command, whole), values.contains_key(*whole))
+            (ids.get(*detail), ids.get(*whole), values.contains_key(*whole))
         {
-            command = command.mut_arg(detail, |arg| arg.requires(whole));
+            command = command.mut_arg(detail, |arg| arg.requires(whole.clone()));
         }
     }
     command
-}
-
-fn id(command: &Command, key: &str) -> Option<Id> {
-    command.get_arguments().find(|arg| name(arg) == key).map(|arg| arg.get_id().clone())
 }
 
 fn typed_keys(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
@@ -163,7 +171,7 @@ fn drop_overridden(
     });
     let set: BTreeSet<String> = values.keys().chain(typed).cloned().collect();
     // `research` always keeps going: it has flags for the details but none for the main key.
-    let has_flag = |whole: &str| id(command, whole).is_some();
+    let has_flag = |whole: &str| command.get_arguments().any(|arg| name(arg) == whole);
     values.retain(|key, _| {
         let mut wholes =
             DETAILS.iter().filter(|(detail, _)| detail == key).map(|(_, whole)| whole).peekable();
@@ -178,11 +186,9 @@ fn configured_values(
     matches: &ArgMatches,
 ) -> Result<Values, Failure> {
     let keys = Keys::for_command(root);
-    let is_read = |key: &Key<'_>| {
-        key.arg.is_global_set()
-            || id(command, &key.name).is_some()
-                && matches!(scope, ConfigScope::User | ConfigScope::Everything)
-    };
+    let reads_flags = matches!(scope, ConfigScope::User | ConfigScope::Everything);
+    let flags: BTreeSet<String> = command.get_arguments().filter(|_| reads_flags).map(name).collect();
+    let is_read = |key: &Key<'_>| key.arg.is_global_set() || flags.contains(&key.name);
     let directory = (scope == ConfigScope::Everything).then(|| directory(matches));
     let source = ConfigSourceArgs::from_arg_matches(matches).unwrap_or_default();
     let mut loaded = LoadedConfig::read(&keys, directory.as_deref(), &source, is_read)?;

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use longhaul_core::{Moment, Span};
+use longhaul_store::local_zone;
+use std::env;
 
 // A moment further away is shown with its date, because its time of day could be that of another day.
 const FAR: Span = Span::from_hours(20);
@@ -13,7 +15,7 @@ pub struct TimeFormat(TimeZone);
 impl TimeFormat {
     /// Uses the time zone of the system.
     pub fn here() -> TimeFormat {
-        TimeFormat(TimeZone::system())
+        TimeFormat(local_zone(env::var_os("TZ").as_deref()))
     }
 
     #[cfg(test)]

@@ -8,6 +8,7 @@ use super::restore::restore;
 use super::scratch::{register_temporary, scratch};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, archive};
+use crate::clock::local_now;
 use crate::find_agent::find_recorded;
 use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
@@ -86,7 +87,7 @@ pub fn import(
     let manifest = archive::read(file, unpacked_bytes_max, |_, _| Ok(()))?;
     check_destination(&manifest, destination)?;
 
-    let now = Zoned::now();
+    let now = local_now();
     let mut dirs = create_dirs(home, &now.date(), &manifest)?;
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);

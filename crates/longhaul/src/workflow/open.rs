@@ -10,10 +10,9 @@ use super::run_spans::RunSpans;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
-use crate::clock::random_seed;
+use crate::clock::{local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, supervision_of, take_lock};
-use jiff::Zoned;
 use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{
     Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource,
@@ -128,7 +127,7 @@ fn create(
 ) -> Result<(WorkflowDir, WorkflowPlan, Journal<WorkflowRecord>), WorkflowError> {
     // The files that it names are read now, and never again.
     plan.file.files = parse(&plan.file, &plan.parameters)?.files().clone();
-    let now = Zoned::now();
+    let now = local_now();
     let _lock = home.lock_project(plan.project_dir.as_path(), None)?;
     if needs_worktrees(&plan.policy) {
         check_worktrees(plan.project_dir.as_path(), home.path())?;
