@@ -2,7 +2,7 @@
 //! task.
 
 use crate::call::{Output, wait_until};
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
     STEPS, agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, run_to_mid_tool_with, steps,
     with_each_agent,
@@ -151,6 +151,35 @@ fn resume_in_a_moved_workspace_needs_cwd() {
         let shown = stage.longhaul(["show", "@"]).output();
         assert!(shown.stdout.contains("\"relocate\""), "{shown:?}");
         tidy::check(stage);
+    });
+}
+
+/// Only an update makes a program vanish for a moment, and it has not worked since the user resumed the run.
+#[test]
+fn missing_program_ends_a_resumed_run_at_once() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let agent = stage.script("agent", &format!("exec '{LONGHAUL}' drill-agent \"$@\""));
+    stage.run(&agent, &["p"]).against(&server).output().envelope(0);
+    fs::remove_file(&agent).expect("the program exists");
+    let envelope = resume(&stage, &server, &["@", "more"]).envelope(20);
+    assert_eq!(
+        (&envelope["run"]["fault"], &envelope["run"]["attempts"]),
+        (&"agent_missing".into(), &2.into())
+    );
+}
+
+/// A gateway that fails answers 404, too.
+#[test]
+fn model_that_answered_before_is_retried() {
+    // The agent repeats the request once.
+    let fault = "[[fault]]\nturn = 2\ntimes = 2\nstatus = { code = 404, message = \"model: gone\" }\n";
+    play_with_each_agent(&format!("{WORK}{fault}"), "a 404 in mid-run", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--retry-base", "10ms"];
+        let envelope = stage.run(agent, &args).against(server).output().envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        let show = stage.longhaul(["show", "@"]).output().stdout;
+        let show: Value = serde_json::from_str(&show).expect("a run is shown");
+        assert_eq!(show["attempts"][0]["fault"], "model_unknown", "{show}");
     });
 }
 

@@ -142,12 +142,7 @@ impl FailedAttempt<'_> {
             Remedy::ReplaceFullSession => self.fresh_session(remedy),
             Remedy::TryFork => self.try_fork(),
             Remedy::Nudge(nudge) => self.nudge(nudge),
-            // An update replaces the program that worked before.
-            Remedy::End
-                if matches!(self.fault, Fault::AgentMissing | Fault::AgentUnusable) && self.has_worked() =>
-            {
-                self.resume(Remedy::Resume)
-            }
+            Remedy::End if self.may_pass() => self.resume(Remedy::Resume),
             Remedy::EndUnlessAllowed if self.policy.allow_denials => after_done_claim(self.policy),
             Remedy::EndUnlessAllowed | Remedy::End => self.end(),
         }
@@ -206,7 +201,9 @@ impl FailedAttempt<'_> {
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }
-        let at = self.backoff_end(&self.policy.backoff, self.retries_used());
+        // A gateway restarts within minutes, an update replaces a program within seconds.
+        let first = if self.fault == Fault::ModelUnknown { UNKNOWN_FAULT_BACKOFF_STEP } else { 0 };
+        let at = self.backoff_end(&self.policy.backoff, first + self.retries_used());
         let at = if self.fault == Fault::SessionLost { at.max(self.earliest_start()) } else { at };
         self.attempt(remedy, at, self.resume_plan())
     }
@@ -355,6 +352,23 @@ impl FailedAttempt<'_> {
             kind => kind,
         };
         AfterAttempt::Finish(Outcome::from_fault(kind, self.fault))
+    }
+
+    /// Returns whether a fault that finishes other runs may pass, because the same program or model has worked
+    /// since the user last started or resumed this run.
+    fn may_pass(&self) -> bool {
+        let state = self.state;
+        match self.fault {
+            // An update replaces the program.
+            Fault::AgentMissing | Fault::AgentUnusable => {
+                self.has_worked() && state.attempts() > state.attempts_before + 1
+            }
+            // A gateway that fails answers 404, too.
+            Fault::ModelUnknown => {
+                state.usage.plus(self.evidence.usage).messages > state.usage_before_reopen.messages
+            }
+            _ => false,
+        }
     }
 
     /// Returns whether an attempt before this one opened the session.

@@ -37,6 +37,8 @@ pub(super) enum Bound {
     Server,
     UsageLimit,
     Retries,
+    /// As retries, after longer waits.
+    RetriesSlowly,
     /// One retry in a run, which also counts as a failure.
     Once,
     /// The same, after a longer wait.
@@ -52,9 +54,10 @@ pub(super) enum Bound {
     Final,
 }
 
-pub(super) fn bound(fault: Fault, has_worked: bool) -> Bound {
+pub(super) fn bound(fault: Fault, has_worked: bool, has_answered: bool) -> Bound {
     match fault {
         Fault::AgentMissing | Fault::AgentUnusable if has_worked => Bound::Retries,
+        Fault::ModelUnknown if has_answered => Bound::RetriesSlowly,
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Bound::Server,
         Fault::UsageLimit => Bound::UsageLimit,
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => Bound::Retries,
@@ -87,14 +90,18 @@ pub(crate) struct AttemptCase<'a> {
     /// Moment of the next attempt, or of the earliest retry after the run.
     pub next_at: Option<Moment>,
     pub attempt: u32,
+    /// Number of attempts before the run was resumed.
+    pub attempts_before: u32,
     pub session_open: bool,
+    /// Whether the model has answered since the run was started or resumed.
+    pub has_answered: bool,
     /// Whether a session with a handoff prompt was started, and none with only the task.
     pub can_drop_handoff: bool,
 }
 
 impl AttemptCase<'_> {
     pub(super) fn bound(&self) -> Bound {
-        bound(self.fault, self.attempt > 1 && self.session_open)
+        bound(self.fault, self.attempt > self.attempts_before + 1 && self.session_open, self.has_answered)
     }
 }
 
@@ -110,7 +117,7 @@ impl Bounds {
     pub(crate) fn retries_used(&self, policy: &Policy, fault: Fault) -> u32 {
         match policy.outage_bound {
             OutageBound::Retries => self.failures + self.waits,
-            OutageBound::Time(_) if bound(fault, false) == Bound::Server => self.waits,
+            OutageBound::Time(_) if bound(fault, false, false) == Bound::Server => self.waits,
             OutageBound::Time(_) => self.failures,
         }
     }
@@ -141,7 +148,7 @@ impl Bounds {
                     .max_reset_wait
                     .zip(case.next_at)
                     .is_some_and(|(wait_max, at)| at.since(case.now) > wait_max),
-                Bound::Retries => exhausted_retries,
+                Bound::Retries | Bound::RetriesSlowly => exhausted_retries,
                 Bound::OnceSlowly => self.faults_retried_once[fault as usize] || exhausted_retries,
                 Bound::Once => self.faults_retried_once[fault as usize],
                 Bound::Timeout => match policy.attempt_timeout_action {
@@ -206,7 +213,7 @@ impl Bounds {
                 self.malformed_responses += u32::from(is_malformed(case.evidence));
                 self.faults_with_new_session[Fault::SessionLost as usize] = false;
             }
-            Bound::Retries | Bound::Timeout | Bound::AgentLimit => self.failures += 1,
+            Bound::Retries | Bound::RetriesSlowly | Bound::Timeout | Bound::AgentLimit => self.failures += 1,
             Bound::Once | Bound::OnceSlowly => {
                 self.failures += 1;
                 self.faults_retried_once[fault as usize] = true;

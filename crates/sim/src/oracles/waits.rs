@@ -6,7 +6,7 @@ use longhaul_core::{
     Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
 };
 
-// Retries after an unknown fault or a lack of memory start at this step of the schedule.
+// Retries after an unknown fault, an unknown model or a lack of memory start at this step of the schedule.
 const CAREFUL_STEP: u32 = 4;
 
 /// Checks that the wait is within its schedule. Returns the width of its jitter.
@@ -54,6 +54,7 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
                 by_schedule(&backoff, CAREFUL_STEP + bounds.parks)
             }
         },
+        Bound::RetriesSlowly => by_schedule(&policy.backoff, CAREFUL_STEP + used),
         Bound::OnceSlowly => by_schedule(&policy.backoff, CAREFUL_STEP),
         Bound::Timeout if policy.attempt_timeout_action == TimeoutAction::Retry => {
             by_schedule(&policy.backoff, used)

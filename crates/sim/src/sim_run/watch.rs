@@ -31,6 +31,8 @@ pub(crate) struct OracleSet<'a> {
     reopened: bool,
     /// Number of attempts before the run was resumed.
     attempts_before: u32,
+    /// Whether a model has answered since the run was started or resumed.
+    has_answered: bool,
     /// Source of the cancel that the decision after the last attempt used.
     cancel_decided: Option<CancelSource>,
     fault: Option<Fault>,
@@ -55,6 +57,7 @@ impl<'a> OracleSet<'a> {
             woke_at: None,
             reopened: false,
             attempts_before: 0,
+            has_answered: false,
             cancel_decided: None,
             fault: None,
             last_wait: None,
@@ -139,7 +142,10 @@ impl<'a> OracleSet<'a> {
                 "a process outlives the suspension".to_owned()
             })?,
             Record::ResumeStrategyChosen { strategy, .. } => coverage.count("strategy", strategy.as_str()),
-            Record::SummaryEnded { result, .. } => coverage.count("summary", result.into()),
+            Record::SummaryEnded { result, usage, .. } => {
+                self.has_answered |= usage.messages > 0;
+                coverage.count("summary", result.into());
+            }
             Record::StopOrdered { cause, level, .. } => {
                 coverage.count("stop", cause.as_str());
                 coverage.count("level", level.as_str());
@@ -161,10 +167,14 @@ impl<'a> OracleSet<'a> {
                 }
             }
             Record::CheckEnded { result, .. } => coverage.count("check", result.as_str()),
-            Record::ReviewEnded { result, .. } => coverage.count("review", result.as_str()),
+            Record::ReviewEnded { result, usage, .. } => {
+                self.has_answered |= usage.messages > 0;
+                coverage.count("review", result.as_str());
+            }
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
-            Record::AttemptEnded { at, fault, next, .. } => {
+            Record::AttemptEnded { at, fault, next, usage, .. } => {
                 self.on_attempt_ended(*at, *fault, next, world, coverage)?;
+                self.has_answered |= usage.messages > 0;
             }
             Record::RunStarted { .. }
             | Record::SummaryStarted { .. }
@@ -197,6 +207,7 @@ impl<'a> OracleSet<'a> {
     fn reopen(&mut self) {
         self.bounds = Bounds::default();
         self.attempts_before = self.attempts();
+        self.has_answered = false;
         self.cancel_decided = None;
         self.last_wait = None;
         self.reopened = true;
@@ -279,7 +290,9 @@ impl<'a> OracleSet<'a> {
                 AfterAttempt::Finish(outcome) => outcome.retry_at,
             },
             attempt: plan.attempt,
+            attempts_before: self.attempts_before,
             session_open: self.sessions.is_open(),
+            has_answered: self.has_answered || evidence.usage.messages > 0,
             can_drop_handoff: self.strategies.can_drop_handoff(),
         };
         if !by_limit {
