@@ -859,6 +859,10 @@ export type EntryWithText1 =
        */
       changes: SettingChange[];
       /**
+       * Whether the disk was full, so that the last supervisor stopped.
+       */
+      disk_was_full: boolean;
+      /**
        * Finding of the new supervisor.
        */
       finding: RecoveryFinding;

@@ -69,7 +69,13 @@ impl RunHistory {
     /// Returns the current wait, or `None` if the run does not wait.
     pub fn current_wait(&self) -> Option<WaitHistory> {
         let Phase::Waiting { since, until, .. } = self.state().phase else { return None };
-        Some(WaitHistory { from: since, until, ended_at: None, fault: self.state().wait_fault() })
+        Some(WaitHistory {
+            from: since,
+            until,
+            ended_at: None,
+            cut_short: false,
+            fault: self.state().wait_fault(),
+        })
     }
 
     /// Returns the checks, oldest first. Check `n` has index `n - 1`.

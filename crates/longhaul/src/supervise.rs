@@ -118,6 +118,9 @@ impl RunningSupervisor<'_> {
             }
             Err(source) => {
                 world.abandon().await;
+                if source.is_disk_full() {
+                    dir.attempt(run.state().attempts()).record_disk_full();
+                }
                 let has_started = world.attempt.is_some() || !world.ended.is_empty();
                 let was_started = run.state().process.is_some() || run.state().attempts() > 1;
                 Err(if has_started || was_started {

@@ -97,6 +97,21 @@ impl AttemptDir {
         let _ = fs::remove_file(self.input_path());
     }
 
+    /// Records that the disk is full by an empty file, which needs no room.
+    pub fn record_disk_full(&self) {
+        // If this fails, there is no evidence of it.
+        let _ = private().create(true).append(true).open(self.disk_full_path());
+    }
+
+    /// Returns whether the disk was full during the attempt, so that output of the agent may be lost.
+    pub fn disk_was_full(&self) -> bool {
+        self.disk_full_path().exists()
+    }
+
+    fn disk_full_path(&self) -> PathBuf {
+        self.path.join("disk-full")
+    }
+
     /// Writes `prompt.txt`, the prompt that the agent starts with, without a disk flush.
     pub fn write_prompt(&self, prompt: &str) -> Result<(), StoreError> {
         replace(&self.prompt_path(), prompt.as_bytes(), Durability::Process)

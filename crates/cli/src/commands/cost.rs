@@ -249,7 +249,7 @@ fn text(costs: &CostOutput, width: usize) -> String {
     let least = if has_tasks { TASK_WIDTH_MIN } else { 0 };
     let (cells, kinds) = hide_columns(&cells, &kinds, &DISPENSABLE, width, least);
     let unpriced = if costs.total.usage.unpriced {
-        "; amounts with > are lower bounds: some models have no price"
+        "; amounts with > are lower bounds: some usage is lost or has no price"
     } else {
         ""
     };
@@ -350,7 +350,7 @@ mod tests {
             total                      $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
-            models have no price
+            usage is lost or has no price
         "#]]
         .assert_eq(&text(&costs(), 200));
     }
@@ -364,7 +364,7 @@ mod tests {
             total                      $12.39    $0.0600   >$12.45  2,000      40
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
-            models have no price
+            usage is lost or has no price
         "#]]
         .assert_eq(&text(&costs(), 80));
     }
@@ -383,7 +383,7 @@ mod tests {
             total     $12.39    $0.0600   >$12.45        12  2,000      40  6,000,000        8
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
-            models have no price
+            usage is lost or has no price
         "#]].assert_eq(&text(&costs, 120));
         let narrow = text(&costs, 60);
         expect![[r#"
@@ -393,7 +393,7 @@ mod tests {
             total     $12.39   >$12.45  2,000      40
 
             cost at API prices; subscriptions are billed differently; amounts with > are lower bounds: some
-            models have no price
+            usage is lost or has no price
         "#]]
         .assert_eq(&narrow);
     }

@@ -129,7 +129,7 @@ fn notes(report: &ReportData) -> Vec<String> {
         notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before.0)));
     }
     if report.summary.unpriced {
-        notes.push("a lower bound: some tokens have no price".to_owned());
+        notes.push("a lower bound: some usage is lost or has no price".to_owned());
     }
     notes
 }

@@ -11,7 +11,7 @@ use crate::output;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
-use crate::run_history::timeline_text::{describe_outcome, next_text, sentence, text};
+use crate::run_history::timeline_text::{DISK_FULL, describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
@@ -58,9 +58,14 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let entries = entries_of(&dir, &history);
     let clock = TimeFormat::here();
     let plan = dir.plan()?;
-    let mut next = next_step(dir.id(), history.run(), (&plan.spec).into(), run_status(&dir)?, &clock);
+    let status = run_status(&dir)?;
+    let is_supervised = status.is_supervised;
+    let mut next = next_step(dir.id(), history.run(), (&plan.spec).into(), status, &clock);
     let outcome = history.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
+    if outcome.is_none() && dir.attempt(history.state().attempts()).disk_was_full() && !is_supervised {
+        next.text = format!("{DISK_FULL}; {}", next.text);
+    }
     if outcome.is_none() && !background.is_empty() {
         next.text.push_str(&format!("; in the background: {}", background.join("; ")));
     }

@@ -13,6 +13,8 @@ pub struct AttemptFiles {
     pub exit: Option<Exit>,
     /// The stop by a watchdog, after the supervisor died without a replacement.
     pub watchdog_stop: Option<WatchdogStop>,
+    /// Whether the disk was full, so that its supervisor stopped.
+    pub disk_was_full: bool,
     /// Background commands that were stopped with the agent.
     pub background_stopped: Vec<BackgroundTask>,
     /// Number of tool calls. `None` if they were not counted.
@@ -33,6 +35,7 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
         let attempt_files = AttemptFiles {
             exit,
             watchdog_stop: files.read().ok().flatten(),
+            disk_was_full: files.disk_was_full(),
             background_stopped: files.read_or_default(),
             tool_calls: None,
         };

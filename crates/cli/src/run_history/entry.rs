@@ -115,6 +115,8 @@ pub enum TimelineEvent {
         attempt: u32,
         /// Finding of the new supervisor.
         finding: RecoveryFinding,
+        /// Whether the disk was full, so that the last supervisor stopped.
+        disk_was_full: bool,
         /// Longest possible time without a supervisor. `None` if the dead one had written no record.
         unsupervised_ms: Option<Span>,
         /// Part of that time in which nothing ran.
@@ -153,6 +155,9 @@ pub enum TimelineEvent {
     Cancelled {
         /// Source of the request.
         source: CancelSource,
+        /// Whether the run waited for its next attempt.
+        #[serde(skip)]
+        in_wait: bool,
     },
     /// SIGTERM or SIGHUP suspended the run.
     Suspended {
@@ -215,6 +220,9 @@ pub struct AttemptsEnded {
     pub waited_ms: Option<Span>,
     /// End of the wait, while the run waits.
     pub waiting_until: Option<Rfc3339>,
+    /// Whether no attempt followed the wait.
+    #[serde(skip)]
+    pub wait_cut_short: bool,
     /// Whether a check follows.
     pub check_follows: bool,
     /// Whether the attempt ended with an accepted done claim.

@@ -304,6 +304,55 @@ fn folds_keep_going_prompts() {
 }
 
 #[test]
+fn shows_that_a_cancel_ended_a_wait() {
+    check(
+        "start; spawn; open; ends 529; idle; exit 1; swept; tick; spawn; open; ends 529; idle; exit 1; swept; +1s; \
+         cancel person",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     attempts 1 to 2: the API is overloaded (status 529), 2 attempts over 3s; waited 3s
+                              in total
+            22:00:03  +3s     cancelled, which ended the wait
+            22:00:03  +3s     finished: cancelled after 2 attempts in 3s (3s of it waiting), $0
+            next: the run was cancelled; resume to continue
+                  longhaul resume kmzqbd
+        "#]],
+    );
+    check(
+        "start; spawn; open; ends 529; idle; exit 1; swept; +1s; cancel person",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     attempt 1: the API is overloaded (status 529); waited 1s
+            22:00:01  +1s     cancelled, which ended the wait
+            22:00:01  +1s     finished: cancelled after 1 attempt in 1s (1s of it waiting), $0
+            next: the run was cancelled; resume to continue
+                  longhaul resume kmzqbd
+        "#]],
+    );
+}
+
+#[test]
+fn shows_full_disk() {
+    check(
+        "start; spawn; open; used 2; tool; disk-full; +2h; recover ended; swept; tick; spawn; open; ends ok; idle; \
+         exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            2026-11-23
+            00:00:00  +2h00m  the disk was full, so the supervisor stopped, and the run had no supervisor for up
+                              to 2h; a new supervisor found the agent gone
+            00:00:00  +2h00m  attempt 1: 2 turns in 2h, $0.2000; the agent crashed; resumed after 2s
+            00:00:02  +2h00m  attempt 2: the agent reports that it is done
+            00:00:02  +2h00m  finished: done after 2 attempts in 2h (2s of it waiting), $0.2000
+            next: nothing to do
+        "#]],
+    );
+}
+
+#[test]
 fn shows_cancel_source_and_resume() {
     check(
         "start; spawn; open; used 2; tool; +5m; cancel person; ends aborted; idle; exit 0; swept; +26h; \
@@ -327,8 +376,7 @@ fn shows_cancel_source_and_resume() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped to suspend the run;
-                              resumed at once
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped to suspend the run
             22:05:00  +5m     SIGTERM suspended the run
             next: SIGTERM suspended the run at 22:05:00
                   longhaul logs kmzqbd --follow

@@ -66,6 +66,7 @@ impl TimelineBuilder<'_> {
                 TimelineEvent::Recovered {
                     attempt,
                     finding: *finding,
+                    disk_was_full: self.files.get(&attempt).is_some_and(|files| files.disk_was_full),
                     unsupervised_ms: *unsupervised,
                     idle_ms: *idle,
                     changes: changes.clone(),
@@ -89,7 +90,11 @@ impl TimelineBuilder<'_> {
                     retry_at: retry_at.map(Rfc3339),
                 }
             }
-            HistoryEventKind::CancelRequested(source) => TimelineEvent::Cancelled { source: *source },
+            HistoryEventKind::CancelRequested(source) => {
+                let last_wait = history.and_then(|attempt| attempt.waits.last());
+                let in_wait = last_wait.is_some_and(|wait| wait.ended_at.is_none_or(|ended| ended >= at));
+                TimelineEvent::Cancelled { source: *source, in_wait }
+            }
             HistoryEventKind::Suspended { source, .. } => TimelineEvent::Suspended { source: *source },
             HistoryEventKind::Finished { outcome, clocks, usage } => TimelineEvent::Finished {
                 outcome: *outcome,
@@ -194,6 +199,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
         planned_wait_ms: attempt.planned_wait(),
         waited_ms,
         waiting_until,
+        wait_cut_short: attempt.is_wait_cut_short(),
         check_follows: ended.next == AfterAttempt::Check,
         claimed_done: is_accepted(ended),
     })
@@ -279,6 +285,7 @@ impl AttemptsEnded {
         self.planned_wait_ms = sum(self.planned_wait_ms, next.planned_wait_ms);
         self.waited_ms = sum(self.waited_ms, next.waited_ms);
         self.waiting_until = next.waiting_until;
+        self.wait_cut_short = next.wait_cut_short;
         self.check_follows = next.check_follows;
         self.claimed_done = next.claimed_done;
     }

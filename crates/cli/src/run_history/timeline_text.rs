@@ -18,6 +18,9 @@ const BRIEF_ATTEMPT_MAX: Span = Span::from_mins(1);
 // A supervisor that is replaced immediately leaves no gap.
 const GAP_MIN: Span = Span::from_secs(1);
 
+/// Reason why a supervisor ended without an outcome, if it was not killed.
+pub const DISK_FULL: &str = "the disk was full, so the supervisor stopped";
+
 /// Formats the entries as lines that each end with a newline.
 pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     let entries = entries.iter().map(|entry| (entry.at.0, entry.elapsed_ms, sentence(entry, clock)));
@@ -106,7 +109,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
         TimelineEvent::WatchdogStopped { silent_ms, processes_stopped, .. } => {
             phrases::watchdog_stop(*silent_ms, *processes_stopped)
         }
-        TimelineEvent::Recovered { finding, unsupervised_ms, idle_ms, changes, .. } => {
+        TimelineEvent::Recovered { finding, disk_was_full, unsupervised_ms, idle_ms, changes, .. } => {
             if *finding == RecoveryFinding::Suspended {
                 return format!("{}{}", phrases::describe_finding(*finding), describe_changes(changes));
             }
@@ -115,7 +118,8 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 unsupervised.map(|span| format!(", and the run had no supervisor for up to {span}"));
             let idle = (*idle_ms >= GAP_MIN).then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
-                "the supervisor died{}{}; a new supervisor {}{}",
+                "{}{}{}; a new supervisor {}{}",
+                if *disk_was_full { DISK_FULL } else { "the supervisor died" },
                 unsupervised.unwrap_or_default(),
                 idle.unwrap_or_default(),
                 phrases::describe_finding(*finding),
@@ -133,7 +137,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let again = retry_at.map_or("", |_| "; it starts again");
             format!("check {check}: {} ({duration_ms}){again}", phrases::review_text(*result))
         }
-        TimelineEvent::Cancelled { source } => describe_cancel(*source).to_owned(),
+        TimelineEvent::Cancelled { source, in_wait } => describe_cancel(*source, *in_wait).to_owned(),
         TimelineEvent::Suspended { source } => format!("{} suspended the run", source.signal()),
         TimelineEvent::Finished { outcome, attempts, wall_ms, waiting_ms, downtime_ms, total_cost_usd } => {
             let spans = [(waiting_ms, "waiting"), (downtime_ms, "asleep or without a supervisor")];
@@ -184,7 +188,7 @@ fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock
     if ended.questions > 0 {
         parts.push(phrases::questions(Questions { answered: ended.questions, by_default: 0 }));
     }
-    parts.extend(describe_follow_up(ended, until, count, clock));
+    parts.extend(describe_follow_up(ended, until, count, clock).filter(|part| !part.is_empty()));
     let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
     format!("{name}: {}", parts.join("; "))
 }
@@ -200,7 +204,7 @@ fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &Tim
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned: {planned}") } else { String::new() };
     Some(match count {
-        1 => format!("{}{planned}", phrases::describe_applied(remedy, waited)),
+        1 => format!("{}{planned}", phrases::describe_applied(remedy, waited, ended.wait_cut_short)),
         _ => format!("waited {waited} in total{planned}"),
     })
 }
@@ -271,8 +275,9 @@ fn many(times: u32) -> String {
     }
 }
 
-fn describe_cancel(source: CancelSource) -> &'static str {
+fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
     match source {
+        CancelSource::Person | CancelSource::PersonNow if in_wait => "cancelled, which ended the wait",
         CancelSource::Person => "cancelled; waiting for the agent's result",
         CancelSource::PersonNow => "cancelled immediately",
         CancelSource::Sigterm => "SIGTERM cancelled the run",

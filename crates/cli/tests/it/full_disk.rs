@@ -31,8 +31,10 @@ cat /dev/zero > "$LONGHAUL_HOME/filler" 2> /dev/null
 wait $run
 echo $? > run.code
 rm "$LONGHAUL_HOME/filler"
+"$1" why @ --output-format text > why.orphaned
 "$1" recover > recover.out 2> recover.err
 echo $? > recover.code
+"$1" why @ --output-format text > why.done
 cp "$LONGHAUL_HOME"/runs/*/*/journal.jsonl journal
 "#;
 
@@ -83,6 +85,13 @@ fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
         (&"All three steps are taken.".into(), &id.into())
     );
     assert_eq!(content("work/steps"), "one\ntwo\nthree\n");
+    for file in ["why.orphaned", "why.done"] {
+        let why = content(file);
+        assert!(why.contains("the disk was full, so the supervisor stopped"), "{why}");
+        assert!(!why.contains("supervisor died"), "{why}");
+    }
+    // Output of the agent may be lost.
+    assert_eq!(envelope["usage"]["unpriced"], true, "{envelope}");
     assert!(
         content("journal").lines().all(|line| serde_json::from_str::<Value>(line).is_ok()),
         "the journal is torn"

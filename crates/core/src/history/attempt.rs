@@ -221,6 +221,11 @@ impl AttemptHistory {
         Some(self.waited(ended_at))
     }
 
+    /// Returns whether no attempt followed its last wait, which has ended.
+    pub fn is_wait_cut_short(&self) -> bool {
+        self.waits.last().is_some_and(|wait| wait.cut_short)
+    }
+
     /// Returns its own usage, without that of its summary and its reviews. It is empty until the attempt ends.
     pub fn usage(&self) -> Usage {
         self.end.as_ref().map(|end| end.usage).unwrap_or_default()

@@ -14,7 +14,7 @@ impl RunHistory {
         let finished_at = self.state().finished_at;
         self.run.apply(record);
         if self.current_wait() != wait {
-            self.update_waits(at);
+            self.update_waits(at, record);
         }
         self.update_outages(at, outage, record);
         let kind = self.update(at, finished_at, record)?;
@@ -152,11 +152,12 @@ impl RunHistory {
     }
 
     /// Ends the previous wait and starts the current one, if there are any.
-    fn update_waits(&mut self, at: Moment) {
+    fn update_waits(&mut self, at: Moment, record: &Record) {
         let current = self.current_wait();
         let Some(attempt) = self.attempts.last_mut() else { return };
-        if let Some(last) = attempt.waits.last_mut() {
-            last.ended_at.get_or_insert(at);
+        if let Some(last) = attempt.waits.last_mut().filter(|wait| wait.ended_at.is_none()) {
+            last.ended_at = Some(at);
+            last.cut_short = !matches!(record, Record::AttemptStarted { .. } | Record::ReviewStarted { .. });
         }
         attempt.waits.extend(current);
     }

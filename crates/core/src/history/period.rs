@@ -14,6 +14,8 @@ pub struct WaitHistory {
     pub until: Moment,
     /// End of the wait. `None` if the run still waits.
     pub ended_at: Option<Moment>,
+    /// Whether it ended without an attempt or a review, such as by a cancel.
+    pub cut_short: bool,
     /// Fault of the attempt before it. `None` if that attempt succeeded.
     pub fault: Option<Fault>,
 }

@@ -38,6 +38,7 @@ impl EndedAttempts {
         let EndedProcess { dir, mut decoder, exit, oom_killed } = ended;
         self.stderr_tail = tail_of(&dir.stderr_path());
         let mut evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
+        evidence.usage.unpriced |= dir.disk_was_full();
         use_clock(clock, &mut evidence);
         let messages = decoder.take_messages();
         subscribers.each(|each| each.on_messages(&messages));

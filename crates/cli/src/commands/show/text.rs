@@ -194,7 +194,7 @@ fn cost(output: &ShowOutput) -> String {
         .expect("a string takes all");
     }
     if figures.unpriced {
-        cost.push_str("; some tokens have no price");
+        cost.push_str("; a lower bound: some usage is lost or has no price");
     }
     if output.agent.subscription == Some(true) {
         cost.push_str("; at API prices: the agent uses a subscription");
@@ -303,7 +303,9 @@ fn ended_by(attempt: &Attempt) -> String {
 
 fn then(attempt: &Attempt, history: &AttemptHistory, clock: &TimeFormat) -> String {
     match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
-        (Some(remedy), Some(waited), _) => phrases::describe_applied(remedy, waited),
+        (Some(remedy), Some(waited), _) => {
+            phrases::describe_applied(remedy, waited, history.is_wait_cut_short())
+        }
         (Some(_), None, Some((ended, planned))) => {
             format!("waits until {}", clock.time(ended.at + planned))
         }

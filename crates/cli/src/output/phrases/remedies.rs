@@ -17,7 +17,11 @@ pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     }
 }
 
-pub fn describe_applied(remedy: Remedy, waited: Span) -> String {
+/// Describes a remedy after its wait. If the wait was cut short, the remedy was not applied.
+pub fn describe_applied(remedy: Remedy, waited: Span, cut_short: bool) -> String {
+    if cut_short {
+        return if waited == Span::ZERO { String::new() } else { format!("waited {waited}") };
+    }
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
     forms(remedy).1.replace('@', &after)
 }

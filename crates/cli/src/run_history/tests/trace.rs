@@ -192,6 +192,10 @@ impl TraceRun<'_> {
                 self.files().watchdog_stop = Some(stop);
                 return None;
             }
+            "disk-full" => {
+                self.files().disk_was_full = true;
+                return None;
+            }
             "separate" => {
                 self.evidence.continuity = Some(Continuity::Unrelated);
                 return None;

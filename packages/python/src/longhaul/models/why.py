@@ -351,6 +351,10 @@ class RecoveredEntry(EntryWithTextBase):
     """
     Settings that the user changed at the takeover.
     """
+    disk_was_full: bool
+    """
+    Whether the disk was full, so that the last supervisor stopped.
+    """
     finding: history.RecoveryFinding
     """
     Finding of the new supervisor.
