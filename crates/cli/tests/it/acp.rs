@@ -3,7 +3,7 @@
 
 use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{STEPS, agent_pid, assert_done, has_exited, recover, steps};
+use crate::recovering::{STEPS, agent_pid, assert_done, kill_agent, prompt_of, recover, steps};
 use crate::server::{Server, WORK};
 use longhaul_store::ModelUsage;
 use rustix::process::{Signal, kill_process};
@@ -225,79 +225,66 @@ fn killed_agent_is_resumed_without_repeating_or_recounting() {
     }
 }
 
-#[test]
-fn live_agent_is_adopted() {
+/// Starts a run and kills its supervisor in the middle of the second step.
+fn orphaned_run(args: &[&str]) -> (Stage, Server) {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &BYPASS).start();
+    let running = run(&stage, &server, args).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     running.kill();
-    let output = recover(&stage, &server, &[]).output();
-    assert_done(&stage, &output.envelope(0), 1);
-    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
+    (stage, server)
+}
+
+/// Asserts that `recover` finishes the run, after this many attempts and with these steps.
+fn assert_recovered(stage: &Stage, server: &Server, attempts: u32, expected: &str) {
+    let output = recover(stage, server, &[]).output();
+    assert_done(stage, &output.envelope(0), attempts);
+    assert_eq!(steps(stage), expected);
+}
+
+#[test]
+fn live_agent_is_adopted() {
+    let (stage, server) = orphaned_run(&BYPASS);
+    assert_recovered(&stage, &server, 1, "one\ntwo\nthree\n");
     assert_eq!(server.api.request_log().model_requests(), 4, "the prompt was sent again");
 }
 
 #[test]
 fn next_supervisor_answers_an_open_question() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &["--allow-tools", "Bash"]).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    running.kill();
+    let (stage, server) = orphaned_run(&["--allow-tools", "Bash"]);
     wait_until("the agent asks about its third step", || {
         stream(&stage, 1).matches("session/request_permission").count() == 3
     });
     assert_eq!(steps(&stage), "one\ntwo\n");
-    let output = recover(&stage, &server, &[]).output();
-    assert_done(&stage, &output.envelope(0), 1);
-    assert_eq!(steps(&stage), "one\ntwo\nthree\n");
+    assert_recovered(&stage, &server, 1, "one\ntwo\nthree\n");
 }
 
 #[test]
 fn session_continues_after_supervisor_and_agent_died() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &BYPASS).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    running.kill();
-    let agent = agent_pid(&stage.only_run());
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
-    let output = recover(&stage, &server, &[]).output();
-    assert_done(&stage, &output.envelope(0), 2);
-    assert_eq!(steps(&stage), "one\nthree\n");
+    let (stage, server) = orphaned_run(&BYPASS);
+    kill_agent(&stage.only_run());
+    assert_recovered(&stage, &server, 2, "one\nthree\n");
 }
 
 /// A session that the journal does not know, because its supervisor died first, is not foreign.
 #[test]
 fn session_is_known_from_the_stream_of_a_dead_agent() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &BYPASS).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    running.kill();
+    let (stage, server) = orphaned_run(&BYPASS);
     let run = stage.only_run();
-    let agent = agent_pid(&run);
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
+    kill_agent(&run);
     let lines = journal(&stage);
     let known: Vec<&str> = lines.lines().take_while(|line| !line.contains("session_opened")).collect();
     fs::write(run.journal_path(), known.join("\n") + "\n").expect("the test owns the file");
-    let output = recover(&stage, &server, &[]).output();
-    assert_done(&stage, &output.envelope(0), 2);
-    assert_eq!(steps(&stage), "one\nthree\n");
+    assert_recovered(&stage, &server, 2, "one\nthree\n");
 }
 
 #[test]
 fn lost_session_is_replaced_by_a_handoff() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &BYPASS).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    running.kill();
-    let agent = agent_pid(&stage.only_run());
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || has_exited(agent));
+    let (stage, server) = orphaned_run(&BYPASS);
+    kill_agent(&stage.only_run());
     fs::remove_dir_all(stage.user_home().join(".claude/acp")).expect("there are sessions");
     let output = recover(&stage, &server, &[]).output();
     assert_done(&stage, &output.envelope(0), 3);
-    let prompt = stage.only_run().attempt(3).prompt().expect("it can be read").expect("there is a prompt");
+    let prompt = prompt_of(&stage.only_run(), 3);
     assert!(prompt.contains("I take the first step."), "{prompt}");
 }
 
@@ -343,10 +330,7 @@ fn agent_that_stops_is_prompted_in_its_open_session() {
 
 #[test]
 fn idle_agent_without_a_supervisor_is_ended_by_the_next_one() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    let running = run(&stage, &server, &BYPASS).start();
-    wait_until("the tool runs", || stage.work().join("started").exists());
-    running.kill();
+    let (stage, server) = orphaned_run(&BYPASS);
     wait_until("the turn ends", || stream(&stage, 1).contains(r#""stopReason":"end_turn""#));
     let output = recover(&stage, &server, &[]).output();
     assert_done(&stage, &output.envelope(0), 1);

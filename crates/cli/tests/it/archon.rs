@@ -400,7 +400,6 @@ fn bad_projects_are_rejected_before_any_model_call() {
 /// A file of the user's own that keeps Archon's files.
 const OWN_FILE: &str = r#"
 archon_files = ".archon"
-start_gap = "none"
 [repeat]
 iterations = 2
 [[phase]]

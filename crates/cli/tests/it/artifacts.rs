@@ -4,8 +4,8 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, assert_done, kill_agent, play_with_each_agent, recover, run_to_mid_tool, run_to_mid_tool_with,
-    wait_for_agent_exit, with_each_agent,
+    STEPS, assert_done, kill_agent, orphaned_run, play_with_each_agent, recover, run_to_mid_tool,
+    run_to_mid_tool_with, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -170,12 +170,18 @@ fn interrupted_conversation_continues_in_its_transcript() {
     });
 }
 
-#[test]
-fn missing_transcript_is_rebuilt() {
+/// Returns a finished run of the scripted agent.
+fn finished_run() -> (Stage, Server, RunDir) {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let args = ["p", "--permission-mode", "bypassPermissions"];
     assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
     let run = stage.only_run();
+    (stage, server, run)
+}
+
+#[test]
+fn missing_transcript_is_rebuilt() {
+    let (stage, server, run) = finished_run();
     let whole = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     fs::remove_file(run.transcript_path()).expect("the test owns the file");
     fs::remove_file(run.attempt(1).path().join("prompt.txt")).expect("the test owns the file");
@@ -237,10 +243,7 @@ fn logs_prints_the_conversation() {
 
 #[test]
 fn logs_stops_when_its_reader_exits() {
-    let (stage, server) = (Stage::new(), Server::start(WORK));
-    let args = ["p", "--permission-mode", "bypassPermissions"];
-    assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
-    let run = stage.only_run();
+    let (stage, _server, run) = finished_run();
     let line = fs::read_to_string(run.transcript_path()).expect("there is a transcript");
     // Larger than any pipe buffer.
     fs::write(run.transcript_path(), line.repeat(2_000)).expect("the test owns the file");
@@ -453,10 +456,7 @@ fn harness_finds_its_files_and_agent_finds_its_variables() {
 
 #[test]
 fn plain_run_has_no_harness_files() {
-    let (stage, server) = (Stage::new(), Server::start(WORK));
-    let args = ["p", "--permission-mode", "bypassPermissions"];
-    assert_eq!(stage.run(&stage.agent(), &args).against(&server).output().code, 0);
-    let run = stage.only_run();
+    let (_stage, _server, run) = finished_run();
     for name in [
         "metadata.json",
         "logs/blocked_urls.json",
@@ -590,9 +590,7 @@ fn denied_call_is_marked() {
 /// The transcript is written later, once its path is writable.
 #[test]
 fn unwritable_transcript_does_not_fail_the_run() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let run = stage.only_run();
+    let (stage, server, run) = orphaned_run();
     wait_for_agent_exit(&run);
     let path = run.transcript_path();
     fs::remove_file(&path).expect("the file exists");

@@ -3,7 +3,7 @@
 
 use crate::call::{Running, wait_until};
 use crate::harness::{Stage, claude_code};
-use crate::recovering::{agent_pid, play_with_each_agent};
+use crate::recovering::{agent_pid, play_with_each_agent, prompt_of};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record, StopCause};
 use longhaul_store::Journal;
@@ -162,12 +162,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
             let resumed =
                 stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).output().envelope(0);
             assert_eq!(resumed["result"], "All is done.", "{resumed}");
-            let prompt = stage
-                .only_run()
-                .attempt(2)
-                .prompt()
-                .expect("reading succeeds")
-                .expect("the attempt has a prompt");
+            let prompt = prompt_of(&stage.only_run(), 2);
             let item = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
             assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
             assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
@@ -211,12 +206,7 @@ fn check_prompt_names_background_work_stopped_before_the_check() {
         let args = ["--background-wait", "1s", "--check", "test -e trained"];
         let envelope = start(stage, agent, server, &args).output().envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
-        let prompt = stage
-            .only_run()
-            .attempt(2)
-            .prompt()
-            .expect("reading succeeds")
-            .expect("the attempt has a prompt");
+        let prompt = prompt_of(&stage.only_run(), 2);
         assert!(prompt.starts_with("The check of your work failed."), "{prompt}");
         assert!(prompt.contains(&format!("\n- `{ENDLESS}`")) && prompt.contains("\nstep 2\n"), "{prompt}");
     });
@@ -234,8 +224,7 @@ fn prompt_after_a_crash_names_lost_background_work() {
     wait_until("the next attempt received its prompt", || {
         stage.only_run().attempt(2).prompt().is_ok_and(|prompt| prompt.is_some())
     });
-    let prompt =
-        stage.only_run().attempt(2).prompt().expect("reading succeeds").expect("the attempt has a prompt");
+    let prompt = prompt_of(&stage.only_run(), 2);
     assert!(prompt.starts_with("You stopped") && prompt.contains(&format!("\n- `{ENDLESS}`")), "{prompt}");
     run.output().envelope(0);
     assert_eq!(stops(&stage).1, [1, 0]);

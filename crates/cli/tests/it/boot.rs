@@ -10,7 +10,7 @@ use crate::server::Server;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Returns a stage whose `systemctl` logs its arguments and then runs this script.
 fn stage(systemctl: &str) -> Stage {
@@ -195,12 +195,17 @@ fn workflow_over_acp_needs_the_variables_of_its_agent() {
     assert_success(&install, &["this file lacks OPENAI_API_KEY;"]);
 }
 
+/// Writes a file into a new directory.
+fn write(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
+    fs::write(path, text).expect("the stage is writable");
+}
+
 #[test]
 fn readable_environment_file_is_reported() {
     let stage = stage("");
     let path = env_file(&stage);
-    fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
-    fs::write(&path, "ANTHROPIC_API_KEY=sk-1\n").expect("the stage is writable");
+    write(&path, "ANTHROPIC_API_KEY=sk-1\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the test owns the file");
     let chmod = format!("chmod 600 {}", path.display());
     assert_success(&recover(&stage, &["--install"]).output(), &["other users can read this file", &chmod]);
@@ -238,8 +243,7 @@ fn print_service_changes_nothing() {
 fn foreign_service_is_not_changed() {
     let stage = stage("");
     let path = service(&stage);
-    fs::create_dir_all(path.parent().expect("the path has a parent")).expect("the stage is writable");
-    fs::write(&path, "[Service]\nExecStart=/bin/true\n").expect("the stage is writable");
+    write(&path, "[Service]\nExecStart=/bin/true\n");
     for flag in ["--install", "--uninstall"] {
         let failed = recover(&stage, &[flag]).output();
         failed.envelope(25);

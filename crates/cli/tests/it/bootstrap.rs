@@ -3,7 +3,7 @@
 //! available agent.
 
 use crate::call::{Call, Output, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::server::Server;
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
@@ -227,7 +227,7 @@ fn invalid_settings_are_rejected_before_anything_starts() {
 /// the judge has no tools.
 #[test]
 fn claude_code_judges_sessions_except_its_own() {
-    let scenario: fn(&Path, &Stage) = |agent, stage| {
+    let scenario = |stage: &Stage, agent: &Path| {
         let server = judge_server();
         write_sessions(stage, 1);
         let hook = |event: &str| {
@@ -258,13 +258,13 @@ fn claude_code_judges_sessions_except_its_own() {
         let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
         assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");
     };
-    with_each_agent("sessions judged by Claude Code", scenario);
+    with_each_agent("sessions judged by Claude Code", Stage::new, scenario);
 }
 
 /// The judge reports that its run failed for good, so the question is not asked again.
 #[test]
 fn claude_code_reports_a_failed_judgment() {
-    with_each_agent("a failed judgment by Claude Code", |agent, stage| {
+    with_each_agent("a failed judgment by Claude Code", Stage::new, |stage, agent| {
         let message = "prompt is too long: 1200000 tokens > 1000000 maximum";
         let server =
             judge_server_with(&format!("fault = {{ status = {{ code = 400, message = \"{message}\" }} }}"));
@@ -276,12 +276,4 @@ fn claude_code_reports_a_failed_judgment() {
         assert_ne!(output.code, 0);
         assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "a later call may retry");
     });
-}
-
-fn with_each_agent(test: &str, scenario: fn(&Path, &Stage)) {
-    let stage = Stage::new();
-    scenario(&stage.agent(), &stage);
-    if let Some(claude) = claude_code(test) {
-        scenario(&claude, &Stage::new());
-    }
 }

@@ -3,7 +3,7 @@
 
 use crate::call::Output;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, play_with_each_agent, run_to_mid_tool};
+use crate::recovering::{STEPS, orphaned_run, play_with_each_agent, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use serde_json::{Value, json};
 
@@ -73,8 +73,7 @@ fn rerun_and_fork_change_settings_of_only_the_new_run() {
 
 #[test]
 fn unfinished_run_keeps_the_settings_of_its_agent() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     let rejected = stage.longhaul(["resume", "@", "--model", "haiku"]).against(&server).output();
     rejected.envelope(25);
     let id = stage.only_run().id().to_string();

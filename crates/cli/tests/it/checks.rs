@@ -128,11 +128,7 @@ fn check_runs_again_after_its_supervisor_died() {
 #[test]
 fn invalid_check_is_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], fragments: &[&str]| {
-        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
-        assert_eq!(output.code, 2, "{output:?}");
-        output.assert_error(fragments);
-    };
+    let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     check(&["--check", "no-such-program --fast"], &["there is no program `no-such-program`"]);
     check(&["--check", "if then"], &["the shell cannot parse it"]);
     check(&["--check", " "], &["it is empty"]);

@@ -9,7 +9,6 @@ use std::fs;
 use std::process::Command;
 
 const PROVERS: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "prove"
 fan_out = { list = ["alpha", "beta"] }

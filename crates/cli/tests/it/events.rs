@@ -191,11 +191,7 @@ fn several_runs_can_write_events_to_one_file() {
 #[test]
 fn invalid_event_target_is_rejected_before_anything_starts() {
     let stage = Stage::new();
-    let check = |args: &[&str], fragments: &[&str]| {
-        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
-        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{output:?}");
-        output.assert_error(fragments);
-    };
+    let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     check(
         &["--events", "/nowhere/events"],
         &["cannot write events to /nowhere/events: No such file", "`fd:3`"],

@@ -4,7 +4,7 @@
 use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::paging::run_on_terminal;
-use crate::recovering::{STEPS, run_to_mid_tool};
+use crate::recovering::{STEPS, orphaned_run, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use rustix::process::Signal;
 use std::fs;
@@ -133,8 +133,7 @@ fn success_is_green_on_a_terminal() {
 
 #[test]
 fn resuming_an_orphaned_run_reports_the_crash() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     resumed.envelope(0);
     let id = stage.only_run().id().to_string();

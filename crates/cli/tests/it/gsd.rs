@@ -3,7 +3,7 @@
 //! The commands of the framework are small ones of the test. They create files of `.planning` as GSD does.
 
 use crate::call::{Call, Output, wait_until};
-use crate::harness::{LONGHAUL, Stage, claude_code};
+use crate::harness::{LONGHAUL, Stage, claude_code, with_each_agent};
 use crate::recovering::kill_agent;
 use crate::server::Server;
 use crate::skipped::skip_test;
@@ -222,11 +222,7 @@ fn check_project(stage: &Stage, agent: &Path) {
 
 #[test]
 fn project_is_created_planned_and_executed_through_faults() {
-    let stage_of_script = stage();
-    check_project(&stage_of_script, &stage_of_script.agent());
-    if let Some(claude) = claude_code("GSD commands") {
-        check_project(&stage(), &claude);
-    }
+    with_each_agent("GSD commands", stage, check_project);
 }
 
 /// Returns a stage with a planned phase.
@@ -379,11 +375,7 @@ fn check_phases(stage: &Stage, agent: &Path) {
 
 #[test]
 fn phases_are_planned_executed_and_verified_as_a_workflow() {
-    let stage_of_script = created();
-    check_phases(&stage_of_script, &stage_of_script.agent());
-    if let Some(claude) = claude_code("the phases of a project") {
-        check_phases(&created(), &claude);
-    }
+    with_each_agent("the phases of a project", created, check_phases);
 }
 
 #[test]
@@ -726,11 +718,7 @@ fn check_alias(stage: &Stage, agent: &Path) {
 
 #[test]
 fn openclawpack_accepts_its_command_lines_and_prints_its_results() {
-    let stage_of_script = stage();
-    check_alias(&stage_of_script, &stage_of_script.agent());
-    if let Some(claude) = claude_code("the commands of openclawpack") {
-        check_alias(&stage(), &claude);
-    }
+    with_each_agent("the commands of openclawpack", stage, check_alias);
 }
 
 #[test]

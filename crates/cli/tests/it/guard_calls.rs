@@ -2,13 +2,12 @@
 //! the agent spells it, and also after a takeover. No call in these tests could reach a host: names below
 //! `.example` do not resolve. Tests run with every available agent.
 
-use crate::guards::check_denied_after_takeover;
+use crate::guards::{check_denied_after_takeover, run};
 use crate::harness::{Stage, claude_code};
 use crate::recovering::{play_with_each_agent, slow_step_then};
 use crate::server::Server;
 use serde_json::Value;
 use std::fs;
-use std::path::Path;
 
 /// A scenario with several spellings of a blocked URL, and steps that only resemble one.
 const URLS: &str = r#"
@@ -33,14 +32,6 @@ $ echo answered > answers.md
 ! write = { path = "answers-2.txt", content = "x" }
 That is all that I could do.
 "#;
-
-fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
-    let base_args = ["p", "--permission-mode", "bypassPermissions"];
-    let output = stage.run(agent, &base_args).args(args).against(server).output();
-    let envelope = output.envelope(0);
-    assert_eq!(envelope["run"]["outcome"], "done", "{output:?}");
-    envelope
-}
 
 fn stream(stage: &Stage) -> String {
     fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default()
@@ -152,11 +143,7 @@ fn takeover_keeps_blocked_urls() {
 #[test]
 fn invalid_pattern_is_a_usage_error() {
     let stage = Stage::new();
-    let assert_rejected = |args: &[&str], fragments: &[&str]| {
-        let output = stage.longhaul(["run", "p"]).args(args).output();
-        assert_eq!(output.code, 2, "{output:?}");
-        output.assert_error(fragments);
-    };
+    let assert_rejected = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     for (pattern, message) in [
         ("", "empty pattern"),
         ("*", "names no host"),

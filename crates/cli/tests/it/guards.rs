@@ -37,7 +37,8 @@ I start it.
 It runs.
 ";
 
-fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
+/// Runs the work to its end, with these guards.
+pub fn run(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Value {
     let base_args = ["p", "--permission-mode", "bypassPermissions"];
     let output = stage.run(agent, &base_args).args(args).against(server).output();
     let envelope = output.envelope(0);

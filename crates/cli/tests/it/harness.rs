@@ -30,6 +30,15 @@ pub fn claude_code(test: &str) -> Option<PathBuf> {
     found
 }
 
+/// Runs a test with the scripted agent and with the real one, each on a stage of its own.
+pub fn with_each_agent(description: &str, new_stage: impl Fn() -> Stage, test: impl Fn(&Stage, &Path)) {
+    let stage = new_stage();
+    test(&stage, &stage.agent());
+    if let Some(claude) = claude_code(description) {
+        test(&new_stage(), &claude);
+    }
+}
+
 /// The directories of one test.
 pub struct Stage {
     folder: TempDir,
@@ -109,6 +118,13 @@ impl Stage {
     pub fn run(&self, agent: &Path, args: &[&str]) -> Call {
         let (run, agent_path) = (["run", "--cwd"], ["--agent-path"]);
         self.longhaul(run).args([self.work()]).args(agent_path).args([agent]).args(args)
+    }
+
+    /// Asserts that `longhaul run` rejects these arguments, with these texts in its error.
+    pub fn assert_rejected(&self, args: &[&str], fragments: &[&str]) {
+        let output = self.run(&self.agent(), &["p"]).args(args).output();
+        assert_eq!((output.code, output.stdout.as_str()), (2, ""), "{args:?}: {output:?}");
+        output.assert_error(fragments);
     }
 
     /// A call of any program, in the environment of this stage.

@@ -183,11 +183,7 @@ fn defaults_match_the_documentation() {
 #[test]
 fn invalid_combinations_are_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], fragments: &[&str]| {
-        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
-        assert_eq!(output.code, 2, "{output:?}");
-        output.assert_error(fragments);
-    };
+    let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     check(&["--keep-improving"], &["--keep-going"]);
     check(&["--done-when", "DONE"], &["--keep-going"]);
     check(&["--keep-going", "--done-when", " "], &["needs one line of text"]);

@@ -4,7 +4,8 @@
 use crate::call::{Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
-    STEPS, kill_agent, play_with_each_agent, recover, run_to_mid_tool, wait_for_agent_exit, with_each_agent,
+    STEPS, kill_agent, orphaned_run, play_with_each_agent, recover, run_to_mid_tool, wait_for_agent_exit,
+    with_each_agent,
 };
 use crate::server::{Server, WORK};
 use expect_test::expect;
@@ -223,8 +224,7 @@ fn attempt_without_messages_is_printed() {
 
 #[test]
 fn follow_waits_for_an_orphaned_run() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     wait_for_agent_exit(&stage.only_run());
     let followed = follow(&stage, &[]);
     recover(&stage, &server, &[]).output().envelope(0);
@@ -236,8 +236,7 @@ fn follow_waits_for_an_orphaned_run() {
 /// The run writes no more messages, and the reader of the pipe has exited.
 #[test]
 fn closed_pipe_ends_follow() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     wait_for_agent_exit(&stage.only_run());
     for args in ["", "--raw"] {
         let script =

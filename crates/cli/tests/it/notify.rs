@@ -221,11 +221,7 @@ fn interrupt_does_not_wait_for_command() {
 #[test]
 fn invalid_command_is_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], fragments: &[&str]| {
-        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
-        assert_eq!(output.code, 2, "{output:?}");
-        output.assert_error(fragments);
-    };
+    let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
     check(&["--notify", "if then"], &["the shell cannot parse it"]);
     check(&["--notify", " "], &["it is empty"]);

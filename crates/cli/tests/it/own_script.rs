@@ -2,7 +2,7 @@
 //! killed, and the logs tell the truth about costs.
 
 use crate::call::wait_until;
-use crate::harness::{LONGHAUL, Stage, claude_code};
+use crate::harness::{LONGHAUL, Stage, with_each_agent};
 use crate::recovering::kill_agent;
 use crate::server::Server;
 use longhaul_drill::{Nanodollars, price};
@@ -72,12 +72,7 @@ fn check_log(stage: &Stage, name: &str, server: &Server, attempts: u64) {
 
 #[test]
 fn killed_prover_of_a_script_is_resumed_and_counted_once() {
-    let stage = Stage::new();
-    let agent = stage.agent();
-    check_script(&stage, &agent);
-    if let Some(claude) = claude_code("a script with two provers") {
-        check_script(&Stage::new(), &claude);
-    }
+    with_each_agent("a script with two provers", Stage::new, check_script);
 }
 
 /// Runs the script with this agent, and kills the agent of one prover.

@@ -2,7 +2,7 @@
 //! and it queues transcripts that it could not learn from.
 
 use crate::call::Output;
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
 use longhaul_store::RunDir;
@@ -415,9 +415,5 @@ fn key_points_are_extracted_from_a_run() {
         let prompt = &server.api.request_log().requests[before + 1].prompt;
         assert!(prompt.contains("All done: hello.txt says hello."), "{prompt}");
     };
-    let stage = Stage::new();
-    check(&stage, &stage.agent());
-    if let Some(claude) = claude_code("key points of a run") {
-        check(&Stage::new(), &claude);
-    }
+    with_each_agent("key points of a run", Stage::new, check);
 }

@@ -2,7 +2,7 @@
 //! limited, one hangs, one is fine, one claims too early to be done. Each has an API of its own.
 
 use crate::call::wait_until;
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::own_script::billed;
 use crate::recovering::kill_agent;
 use crate::server::Server;
@@ -73,12 +73,7 @@ L5 is proved.
 
 #[test]
 fn provers_finish_after_a_kill_a_rate_limit_and_a_hang() {
-    let stage = Stage::new();
-    let agent = stage.agent();
-    check_provers(&stage, &agent);
-    if let Some(claude) = claude_code("five provers") {
-        check_provers(&Stage::new(), &claude);
-    }
+    with_each_agent("five provers", Stage::new, check_provers);
 }
 
 fn check_provers(stage: &Stage, agent: &Path) {

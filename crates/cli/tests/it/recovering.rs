@@ -3,7 +3,7 @@
 //! Each scenario runs with every available agent.
 
 use crate::call::{Running, wait_until};
-use crate::harness::{LONGHAUL, Stage, claude_code};
+use crate::harness::{self, LONGHAUL, Stage};
 use crate::server::Server;
 use crate::skipped::skip_test;
 use crate::sweep;
@@ -44,22 +44,27 @@ That is all that I could do.
 }
 
 /// Runs a test with every available agent: a stage, an agent, and an API that plays the steps.
-pub fn with_each_agent(description: &str, test: fn(&Stage, &Path, &Server)) {
+pub fn with_each_agent(description: &str, test: impl Fn(&Stage, &Path, &Server)) {
     play_with_each_agent(STEPS, description, test);
 }
 
 /// Like [`with_each_agent`], with another scenario.
-pub fn play_with_each_agent(scenario: &str, description: &str, test: fn(&Stage, &Path, &Server)) {
-    let stage = Stage::new();
-    test(&stage, &stage.agent(), &Server::start(scenario));
-    if let Some(claude) = claude_code(description) {
-        test(&Stage::new(), &claude, &Server::start(scenario));
-    }
+pub fn play_with_each_agent(scenario: &str, description: &str, test: impl Fn(&Stage, &Path, &Server)) {
+    let test = |stage: &Stage, agent: &Path| test(stage, agent, &Server::start(scenario));
+    harness::with_each_agent(description, Stage::new, test);
 }
 
 /// Starts a run and returns in the middle of its second step.
 pub fn run_to_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Running {
     run_to_mid_tool_with(stage, agent, server, &[])
+}
+
+/// Returns a run whose supervisor was killed in the middle of its second step.
+pub fn orphaned_run() -> (Stage, Server, RunDir) {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let run = stage.only_run();
+    (stage, server, run)
 }
 
 /// Like [`run_to_mid_tool`], with more arguments.
@@ -87,6 +92,11 @@ pub fn agent_pid(run: &RunDir) -> Pid {
 pub fn wait_for_agent_exit(run: &RunDir) {
     let agent = agent_pid(run);
     wait_until("the agent has exited", || has_exited(agent));
+}
+
+/// Returns the prompt of an attempt.
+pub fn prompt_of(run: &RunDir, attempt: u32) -> String {
+    run.attempt(attempt).prompt().expect("reading succeeds").expect("the attempt has a prompt")
 }
 
 pub fn kill_agent(run: &RunDir) {
@@ -187,9 +197,7 @@ fn unrecorded_agent_is_adopted_in_a_session_from_outside() {
 /// A power cut empties files that were not flushed: all except the plan and the journal.
 #[test]
 fn files_emptied_by_a_power_cut_are_skipped() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let run = stage.only_run();
+    let (stage, server, run) = orphaned_run();
     kill_agent(&run);
     for name in
         ["attempts/001/exit.json", "attempts/001/session.json", "attempts/001/argv.json", "status.json"]
@@ -254,8 +262,7 @@ fn supervised_run_is_not_recovered() {
 
 #[test]
 fn recovering_several_times_at_once_is_no_error() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     let outputs = [(); 3].map(|()| recover(&stage, &server, &[])).map(Running::output);
     assert_eq!(outputs.each_ref().map(|output| output.code), [0; 3], "{outputs:?}");
     tidy::check(&stage);
@@ -263,9 +270,7 @@ fn recovering_several_times_at_once_is_no_error() {
 
 #[test]
 fn recover_list_changes_nothing_and_recover_skips_old_runs() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let run = stage.only_run();
+    let (stage, server, run) = orphaned_run();
     wait_for_agent_exit(&run);
     let listed = recover(&stage, &server, &["--list"]).output();
     assert_eq!((listed.code, listed.stdout.trim()), (0, run.id().as_str()));
@@ -315,9 +320,7 @@ fn session_of_an_orphaned_run_stays_reserved() {
 
 #[test]
 fn run_without_a_first_step_starts() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let run = stage.only_run();
+    let (stage, _server, run) = orphaned_run();
     wait_for_agent_exit(&run);
     // As if the supervisor had died right after it created the run.
     fs::write(run.journal_path(), "").expect("the journal can be emptied");
@@ -436,8 +439,7 @@ fn unknown_run_is_rejected_with_suggestions() {
 #[test]
 fn run_without_workspace_is_rejected_and_kept() {
     for is_moved_back in [true, false] {
-        let (stage, server) = (Stage::new(), Server::start(STEPS));
-        run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+        let (stage, server, _) = orphaned_run();
         wait_for_agent_exit(&stage.only_run());
         let elsewhere: PathBuf = stage.folder().join("elsewhere");
         fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");

@@ -6,7 +6,7 @@
 use crate::background::training_scenario;
 use crate::call::{Call, Output, wait_until};
 use crate::harness::Stage;
-use crate::recovering::play_with_each_agent;
+use crate::recovering::{play_with_each_agent, prompt_of};
 use crate::server::{Server, WORK};
 use crate::tidy;
 use longhaul_core::{Limits, Span, Usd};
@@ -111,7 +111,7 @@ fn summary(run: &RunDir) -> Value {
 }
 
 fn prompt(run: &RunDir) -> String {
-    run.attempt(1).prompt().expect("reading succeeds").expect("the attempt has a prompt")
+    prompt_of(run, 1)
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn training_survives_its_supervisor_and_lost_session_is_handed_off() {
             "trained\n",
             "the agent looked once"
         );
-        let prompt = run.attempt(3).prompt().expect("reading succeeds").expect("the attempt has a prompt");
+        let prompt = prompt_of(&run, 3);
         for words in [
             "Raise the accuracy",
             "I start the training.",

@@ -137,12 +137,18 @@ fn work_that_never_passes_its_review_fails() {
     assert!(envelope["errors"].to_string().contains("part two is missing"), "{envelope}");
 }
 
+/// Runs work that is done at once, with a fault of its reviewer. Asserts what verified it.
+fn verified_run(fault: &str, args: &[&str], verified: &str) -> Stage {
+    let stage = Stage::new();
+    let server = Server::start(&honest(fault));
+    let envelope = run(&stage, &stage.agent(), &server, args, 0);
+    assert_eq!(envelope["run"]["verified"], verified, "{envelope}");
+    stage
+}
+
 #[test]
 fn commands_run_before_the_reviewer() {
-    let stage = Stage::new();
-    let server = Server::start(&honest(""));
-    let envelope = run(&stage, &stage.agent(), &server, &["--check", "grep -q one parts"], 0);
-    assert_eq!(envelope["run"]["verified"], "checks", "{envelope}");
+    let stage = verified_run("", &["--check", "grep -q one parts"], "checks");
     assert_eq!(check_log(&stage, 1), "$ grep -q one parts\nthe reviewer found nothing missing\n");
     // Work that fails a command is not reviewed.
     let stage = Stage::new();
@@ -154,10 +160,11 @@ fn commands_run_before_the_reviewer() {
 
 #[test]
 fn reviewer_survives_an_outage() {
-    let stage = Stage::new();
-    let server = Server::start(&honest("[[fault]]\nturn = 0\ntimes = 2\nstatus = { code = 529 }\n"));
-    let envelope = run(&stage, &stage.agent(), &server, &["--inner-retries", "0"], 0);
-    assert_eq!(envelope["run"]["verified"], "review", "{envelope}");
+    let stage = verified_run(
+        "[[fault]]\nturn = 0\ntimes = 2\nstatus = { code = 529 }\n",
+        &["--inner-retries", "0"],
+        "review",
+    );
     let shown = shown(&stage);
     assert_eq!(shown["checks"][0]["review"]["processes"], 3, "{shown}");
     assert!(check_log(&stage, 1).starts_with("the reviewer gave no verdict: "), "{}", check_log(&stage, 1));
@@ -165,10 +172,8 @@ fn reviewer_survives_an_outage() {
 
 #[test]
 fn hanging_reviewer_is_replaced() {
-    let stage = Stage::new();
-    let server = Server::start(&honest("[[fault]]\nturn = 0\ntimes = 1\nsilence = {}\n"));
-    let envelope = run(&stage, &stage.agent(), &server, &["--review-timeout", "2s"], 0);
-    assert_eq!(envelope["run"]["verified"], "review", "{envelope}");
+    let stage =
+        verified_run("[[fault]]\nturn = 0\ntimes = 1\nsilence = {}\n", &["--review-timeout", "2s"], "review");
     assert_eq!(shown(&stage)["checks"][0]["review"]["processes"], 2);
 }
 
@@ -233,11 +238,7 @@ fn review_is_shown_by_dry_run_and_can_be_switched_off() {
 #[test]
 fn impossible_review_is_rejected() {
     let stage = Stage::new();
-    let check = |args: &[&str], fragments: &[&str]| {
-        let output = stage.run(&stage.agent(), &["p"]).args(args).output();
-        assert_eq!(output.code, 2, "{output:?}");
-        output.assert_error(fragments);
-    };
+    let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
     check(&["--review-timeout", "5m"], &["--review-timeout needs a review", "pass --review"]);
     check(&["--review", "--review-timeout", "none"], &["needs a time limit"]);
     check(&["--review="], &["expected the name of a model"]);

@@ -1,7 +1,7 @@
 //! `longhaul show`: the figures of one run, as text and as a JSON object.
 
 use crate::harness::Stage;
-use crate::recovering::{STEPS, recover, run_to_mid_tool, wait_for_agent_exit, with_each_agent};
+use crate::recovering::{STEPS, orphaned_run, recover, wait_for_agent_exit, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
 use serde_json::Value;
@@ -147,8 +147,7 @@ fn shows_failed_run() {
 
 #[test]
 fn shows_orphaned_run() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
+    let (stage, server, _) = orphaned_run();
     wait_for_agent_exit(&stage.only_run());
     let shown = json(&stage);
     assert_eq!((&shown["supervised"], &shown["outcome"]), (&false.into(), &Value::Null), "{shown}");

@@ -1,7 +1,7 @@
 //! Stopping a run: it stops soon, keeps its session and cost, leaves no process, and can be resumed.
 
 use crate::call::{Output, Running, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::server::Server;
 use crate::{tidy, workflows};
 use longhaul_core::{CancelSource, OutcomeKind, PhaseKind};
@@ -63,21 +63,17 @@ fn assert_cancelled(stage: &Stage, output: &Output, code: i32, source: CancelSou
 
 /// Stops a run in mid-tool with one signal and resumes it, with every available agent.
 fn stop_and_resume(signal: Signal, code: i32, source: CancelSource) {
-    let stage = Stage::new();
-    let scripted = stage.agent();
-    stop_and_resume_with(stage, &scripted, signal, code, source);
-    if let Some(claude) = claude_code(&format!("stopping with exit code {code}")) {
-        stop_and_resume_with(Stage::new(), &claude, signal, code, source);
-    }
+    let check = |stage: &Stage, agent: &Path| stop_and_resume_with(stage, agent, signal, code, source);
+    with_each_agent(&format!("stopping with exit code {code}"), Stage::new, check);
 }
 
-fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, source: CancelSource) {
+fn stop_and_resume_with(stage: &Stage, agent: &Path, signal: Signal, code: i32, source: CancelSource) {
     let server = Server::start(LONG);
-    let run = start(&stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
+    let run = start(stage, agent, &["--preset", "drill", "--on-terminate", "cancel"], &server);
     wait_until("the tool runs", || stage.work().join("started").exists());
     run.signal(signal);
     let output = run.output();
-    let envelope = assert_cancelled(&stage, &output, code, source);
+    let envelope = assert_cancelled(stage, &output, code, source);
     assert!(
         output.duration < Duration::from_secs(25),
         "the supervisor waited for the tool: {:?}",
@@ -85,10 +81,10 @@ fn stop_and_resume_with(stage: Stage, agent: &Path, signal: Signal, code: i32, s
     );
     assert!(envelope["usage"]["total_cost_usd"].as_f64().is_some_and(|cost| cost > 0.0), "{envelope}");
     assert!(envelope["usage"]["output_tokens"].as_u64().is_some_and(|tokens| tokens > 0), "{envelope}");
-    tidy::check(&stage);
+    tidy::check(stage);
 
     let session = envelope["session_id"].as_str().expect("the session is stored");
-    let output = start(&stage, agent, &["--resume", session], &server).output();
+    let output = start(stage, agent, &["--resume", session], &server).output();
     let resumed = output.envelope(0);
     assert_eq!(
         (&resumed["session_id"], &resumed["result"]),

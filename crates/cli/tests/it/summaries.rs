@@ -4,7 +4,7 @@
 //! Each scenario runs with every available agent.
 
 use crate::call::{Output, Running, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{self, Stage};
 use crate::recovering::{recover, steps};
 use crate::server::Server;
 use crate::tidy;
@@ -45,11 +45,8 @@ fn start_server(side: &str) -> Server {
 }
 
 fn with_each_agent(description: &str, side: &str, test: fn(&Stage, &Path, &Server)) {
-    let stage = Stage::new();
-    test(&stage, &stage.agent(), &start_server(side));
-    if let Some(claude) = claude_code(description) {
-        test(&Stage::new(), &claude, &start_server(side));
-    }
+    let test = |stage: &Stage, agent: &Path| test(stage, agent, &start_server(side));
+    harness::with_each_agent(description, Stage::new, test);
 }
 
 const ARGS: [&str; 10] = [

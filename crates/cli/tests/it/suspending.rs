@@ -66,22 +66,22 @@ fn suspend_and_recover(stage: &Stage, server: &Server, run: Running, signal: Sig
     assert_eq!(suspensions(stage).len(), 1);
 }
 
-#[test]
-fn sigterm_suspends_and_recover_finishes() {
-    with_each_agent("suspending by SIGTERM", |stage, agent, server| {
+fn suspend_with_each_agent(name: &str, signal: Signal, code: i32) {
+    with_each_agent(&format!("suspending by {name}"), |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
-        suspend_and_recover(stage, server, run, Signal::TERM, 143);
-        assert_eq!(suspensions(stage), ["SIGTERM"]);
+        suspend_and_recover(stage, server, run, signal, code);
+        assert_eq!(suspensions(stage), [name]);
     });
 }
 
 #[test]
+fn sigterm_suspends_and_recover_finishes() {
+    suspend_with_each_agent("SIGTERM", Signal::TERM, 143);
+}
+
+#[test]
 fn sighup_suspends_and_recover_finishes() {
-    with_each_agent("suspending by SIGHUP", |stage, agent, server| {
-        let run = run_to_mid_tool(stage, agent, server);
-        suspend_and_recover(stage, server, run, Signal::HUP, 129);
-        assert_eq!(suspensions(stage), ["SIGHUP"]);
-    });
+    suspend_with_each_agent("SIGHUP", Signal::HUP, 129);
 }
 
 #[test]

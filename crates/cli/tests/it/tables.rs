@@ -2,7 +2,7 @@
 //! takeover.
 
 use crate::call::{Running, wait_until};
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::server::Server;
 use crate::tidy;
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
@@ -106,7 +106,7 @@ fn kill_in_mid_tool(stage: &Stage, run: Running) {
     wait_until("the agent has exited", || test_kill_process(agent).is_err());
 }
 
-fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
+fn check_tables_after_takeover(stage: &Stage, agent: &Path) {
     let server = Server::start(DEPLOY);
     stage.script("work/deploy.sh", "echo \"$1\" >> deployed");
     let effects = stage.file("effects.toml", EFFECTS);
@@ -137,9 +137,5 @@ fn check_tables_after_takeover(agent: &Path, stage: &Stage) {
 
 #[test]
 fn tables_apply_after_takeover() {
-    let stage = Stage::new();
-    check_tables_after_takeover(&stage.agent(), &stage);
-    if let Some(claude) = claude_code("tables of the user") {
-        check_tables_after_takeover(&claude, &Stage::new());
-    }
+    with_each_agent("tables of the user", Stage::new, check_tables_after_takeover);
 }

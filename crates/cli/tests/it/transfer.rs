@@ -4,7 +4,7 @@
 
 use crate::artifacts;
 use crate::call::{Call, Output, wait_until};
-use crate::harness::{LONGHAUL, Stage, claude_code};
+use crate::harness::{LONGHAUL, Stage, with_each_agent};
 use crate::server::Server;
 use crate::sweep::DONE;
 use crate::tidy;
@@ -196,11 +196,7 @@ fn check_move(source: &Stage, agent: &Path) {
 
 #[test]
 fn run_continues_on_another_machine() {
-    let stage = Stage::new();
-    check_move(&stage, &stage.agent());
-    if let Some(claude) = claude_code("moving a run") {
-        check_move(&Stage::new(), &claude);
-    }
+    with_each_agent("moving a run", Stage::new, check_move);
 }
 
 /// The first proof is interrupted. An agent that continues adds its run to a file.

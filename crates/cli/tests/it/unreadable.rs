@@ -2,7 +2,7 @@
 //! from the agent's files.
 
 use crate::call::Output;
-use crate::harness::{Stage, claude_code};
+use crate::harness::{Stage, with_each_agent};
 use crate::server::{Server, WORK};
 use crate::tidy;
 use longhaul_store::RunDir;
@@ -160,9 +160,5 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
 
 #[test]
 fn handoff_is_made_from_any_session_or_stream() {
-    let stage = Stage::new();
-    check_handoffs(&stage, &stage.agent());
-    if let Some(claude) = claude_code("handoff prompts from session files") {
-        check_handoffs(&Stage::new(), &claude);
-    }
+    with_each_agent("handoff prompts from session files", Stage::new, check_handoffs);
 }

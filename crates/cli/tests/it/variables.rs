@@ -2,7 +2,9 @@
 
 use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, assert_done, kill_agent, recover, run_to_mid_tool, steps, with_each_agent};
+use crate::recovering::{
+    STEPS, assert_done, kill_agent, orphaned_run, recover, run_to_mid_tool, steps, with_each_agent,
+};
 use crate::server::Server;
 use longhaul_store::RunDir;
 use std::fs;
@@ -87,9 +89,7 @@ fn live_agent_is_followed_without_its_variables() {
 
 #[test]
 fn agent_is_not_restarted_without_its_variables() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
-    run_to_mid_tool(&stage, &stage.agent(), &server).kill();
-    let run = stage.only_run();
+    let (stage, server, run) = orphaned_run();
     let dead_supervisor = run.status().expect("a status").supervisor_pid;
     let following = stage.longhaul(["recover"]).start();
     wait_until("a supervisor follows the agent", || {

@@ -72,7 +72,6 @@ fn plan_work_review_repeats_until_the_review_is_satisfied() {
 #[test]
 fn file_that_the_agent_writes_ends_the_repetition() {
     let file = r#"
-start_gap = "none"
 [repeat]
 iterations = 4
 until = { after = "work", file = "PROGRESS.md", matches = "(?m)^COMPLETE$" }
@@ -106,7 +105,6 @@ All is tidy.
 #[test]
 fn files_of_the_project_are_items_in_order() {
     let file = r#"
-start_gap = "none"
 max_parallel = 1
 [[phase]]
 name = "read"
@@ -134,7 +132,6 @@ prompt = "Read {{ item }}."
 #[test]
 fn from_applies_to_the_first_iteration_and_skip_to_each() {
     let file = r#"
-start_gap = "none"
 [repeat]
 iterations = 2
 [[phase]]

@@ -73,7 +73,6 @@ fn finished_workflow_is_shown_explained_and_reported() {
 #[test]
 fn timeline_explains_a_retry_and_show_lists_both_runs() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "build"
 prompt = "Build it."
@@ -94,7 +93,6 @@ run = { check = ["test -e built || { touch built; false; }"], max_failed_checks 
 }
 
 const SLOW: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "quick"
 prompt = "Be quick."

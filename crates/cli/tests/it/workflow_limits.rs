@@ -14,7 +14,6 @@ const PARALLEL: u32 = 4;
 
 /// More work than the budget pays for, in runs that work at the same time.
 const COSTLY: &str = r#"
-start_gap = "none"
 max_parallel = 4
 budget = 0.06
 [[phase]]
@@ -113,7 +112,6 @@ fn power_failure_kills_no_process_of_another_test() {
 
 /// Two runs, of which the first works until a file exists.
 const TWO: &str = r#"
-start_gap = "none"
 max_parallel = 2
 [[phase]]
 name = "work"

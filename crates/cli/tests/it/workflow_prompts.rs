@@ -21,7 +21,6 @@ pub fn prompts(stage: &Stage, phase: &str) -> Vec<(u32, String)> {
 #[test]
 fn only_one_phase_runs_with_the_focus_in_its_prompt() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan{% if focus %} only for {{ focus }}{% endif %}."
@@ -47,7 +46,6 @@ prompt = "Prove it{% if focus %} only for {{ focus }}{% endif %}."
 #[test]
 fn settings_of_a_phase_reach_only_its_runs() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan."
@@ -90,7 +88,6 @@ block_path = ["/secrets"]
 #[test]
 fn remaining_budget_excludes_the_shares_of_other_live_runs() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "prove"
 fan_out = { list = ["one", "two"] }
@@ -109,7 +106,6 @@ prompt = "Prove {{ item }} with {{ remaining.budget_usd }} dollars."
 #[test]
 fn files_of_a_workflow_are_read_only_at_its_start() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "slow"
 prompt_file = "slow.md"
@@ -156,7 +152,6 @@ Done.
 
 /// A phase that repeats until a file has three lines.
 const STEPS: &str = r#"
-start_gap = "none"
 [repeat]
 iterations = 5
 until = { command = "test $(cat steps | wc -l) -ge 3" }

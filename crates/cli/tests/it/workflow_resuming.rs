@@ -17,7 +17,6 @@ fn runs(stage: &Stage) -> Vec<String> {
 
 /// The check of the last phase fails until all lemmas are proved, but only one is in the first list.
 const LEMMAS: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "prove"
 max_objectives = 1
@@ -60,7 +59,6 @@ fn resumed_workflow_completes_deferred_items_before_the_phase_that_needs_them() 
 
 /// The second phase meets a usage limit, and its run does not wait for the reset.
 const PARKING: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "prepare"
 prompt = "Prepare it."

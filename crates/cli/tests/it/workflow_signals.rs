@@ -107,7 +107,7 @@ fn half_removed_worktree_deletes_no_file_of_the_project() {
 /// Repeats a phase until a file exists.
 fn until(command: &str) -> String {
     format!(
-        "start_gap = \"none\"\n[repeat]\niterations = 3\nuntil = {{ command = '{command}' }}\n\
+        "[repeat]\niterations = 3\nuntil = {{ command = '{command}' }}\n\
          [[phase]]\nname = \"work\"\nprompt = \"Work.\"\n"
     )
 }

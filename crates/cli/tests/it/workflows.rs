@@ -13,7 +13,6 @@ use std::path::Path;
 
 /// Two phases: the second runs for each item of a list in the file.
 pub const TWO_PHASES: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan."
@@ -36,9 +35,10 @@ $ echo proved >> proofs
 It is proved.
 ";
 
-/// Returns a call of `longhaul loop` in the work directory, with the scripted agent and fast retries.
+/// Returns a call of `longhaul loop` in the work directory, with the scripted agent, fast retries and no pause
+/// between the starts of runs.
 pub fn run_loop(stage: &Stage, server: &Server, file: &str, args: &[&str]) -> Call {
-    let path = stage.file("workflow.toml", file);
+    let path = stage.file("workflow.toml", format!("start_gap = \"none\"\n{file}"));
     run_named(stage, server, path.to_str().expect("a text"), args)
 }
 
@@ -111,8 +111,7 @@ fn phases_run_in_order_and_items_in_parallel() {
 fn only_one_workflow_works_in_a_directory_with_those_around_it() {
     let script = "I continue.\n? Work slowly\nI start.\n$ touch started; for i in $(seq 300); do test -e go && exit 0; sleep \
                   0.1; done\nDone.\n? Be quick\nDone.\n";
-    let phase =
-        |prompt: &str| format!("start_gap = \"none\"\n[[phase]]\nname = \"work\"\nprompt = \"{prompt}\"\n");
+    let phase = |prompt: &str| format!("[[phase]]\nname = \"work\"\nprompt = \"{prompt}\"\n");
     let (stage, server) = (Stage::new(), Server::start(script));
     let project = stage.work().join("project");
     let dirs = [stage.work(), project.clone(), project.join("sub"), stage.work().join("project-2")];
@@ -139,7 +138,6 @@ fn only_one_workflow_works_in_a_directory_with_those_around_it() {
 fn counting(iterations: u32, more: &str) -> String {
     format!(
         r#"
-start_gap = "none"
 [repeat]
 iterations = {iterations}
 until = {{ command = "test $(cat steps | wc -l) -ge 3" }}
@@ -188,7 +186,6 @@ fn iterations_that_run_out_are_partial_and_can_be_raised() {
 #[test]
 fn results_are_validated_and_listed_as_items() {
     let file = r#"
-start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan."
@@ -223,7 +220,6 @@ prompt = "Do {{ item }} ({{ item_number }} of {{ results.plan.tasks | length }})
 fn phase_uses_another_agent_and_receives_its_schema() {
     let file = format!(
         r#"
-start_gap = "none"
 [[phase]]
 name = "plan"
 prompt = "Make a plan."
@@ -259,7 +255,6 @@ Did them.
 fn failing(reaction: &str) -> String {
     format!(
         r#"
-start_gap = "none"
 [[phase]]
 name = "build"
 prompt = "Build it."
@@ -300,7 +295,7 @@ fn reactions_stop_continue_or_retry() {
 #[test]
 fn usage_limit_parks_the_workflow() {
     let script = "auth = 'oauth'\nI continue.\n? Take a step\nI take it.\n$ echo step >> steps\nDone.\n[[fault]]\nusage_limit = { reset_s = 3 }\n";
-    let file = "start_gap = \"none\"\n[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\nrun = { max_reset_wait = \"1s\" }\n";
+    let file = "[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\nrun = { max_reset_wait = \"1s\" }\n";
     let (stage, server) = (Stage::new(), Server::start(script));
     let output = run_loop(&stage, &server, file, &[]).output();
     let envelope = envelope(&output, 0);
@@ -313,7 +308,6 @@ fn usage_limit_parks_the_workflow() {
 fn shares_never_exceed_the_budget() {
     let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
     let file = r#"
-start_gap = "none"
 max_parallel = 4
 budget = 0.05
 [[phase]]
@@ -343,7 +337,6 @@ prompt = "Take a step for {{ item }}."
 
 /// A phase whose run takes a while, and one after it.
 const SLOW: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "slow"
 prompt = "Work slowly."
@@ -496,7 +489,7 @@ fn empty_list_of_items_is_skipped_with_a_warning() {
 #[test]
 fn many_items_are_capped_and_reported() {
     let (stage, server) = (Stage::new(), Server::start(COUNTING_SCRIPT));
-    let file = "start_gap = \"none\"\n[[phase]]\nname = \"work\"\nmax_objectives = 2\nfan_out = { command = \"seq 10000\" }\nprompt = \"Take a step for {{ item }}.\"\n";
+    let file = "[[phase]]\nname = \"work\"\nmax_objectives = 2\nfan_out = { command = \"seq 10000\" }\nprompt = \"Take a step for {{ item }}.\"\n";
     let output = run_loop(&stage, &server, file, &[]).output();
     let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
     assert_eq!(envelope["workflow"]["phases"][0]["deferred"], 9_998, "{envelope}");
@@ -535,10 +528,10 @@ fn bad_input_is_rejected_before_any_model_call() {
         assert!(has_help, "{file}: {output:?}");
     };
     check("", &[], 2, &["workflow.toml"]);
-    check(&phase("needs = [\"nowhere\"]"), &[], 2, &["workflow.toml:4:", "nowhere"]);
-    check(&phase("promt = 1"), &[], 2, &["workflow.toml:4:"]);
-    check(&phase("run = { modell = \"opus\" }"), &[], 2, &["workflow.toml:4:", "modell", "`model`"]);
-    check(&phase("run = { budget = \"much\" }"), &[], 2, &["workflow.toml:4:", "budget"]);
+    check(&phase("needs = [\"nowhere\"]"), &[], 2, &["workflow.toml:5:", "nowhere"]);
+    check(&phase("promt = 1"), &[], 2, &["workflow.toml:5:"]);
+    check(&phase("run = { modell = \"opus\" }"), &[], 2, &["workflow.toml:5:", "modell", "`model`"]);
+    check(&phase("run = { budget = \"much\" }"), &[], 2, &["workflow.toml:5:", "budget"]);
     check(&phase("run = { checks = [] }"), &[], 2, &["no setting `checks`", "did you mean `check`?"]);
     check(&phase("run = { check = [] , name = \"x\" }"), &[], 2, &["cannot be set for a phase"]);
     check(&phase("isolation = \"worktree\""), &[], 25, &["git repository", "isolation"]);

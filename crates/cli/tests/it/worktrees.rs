@@ -13,7 +13,6 @@ use std::process::Command;
 
 /// One phase with three items, each in a worktree of its own.
 pub const PROVERS: &str = r#"
-start_gap = "none"
 [[phase]]
 name = "prove"
 fan_out = { list = ["alpha", "beta", "gamma"] }
