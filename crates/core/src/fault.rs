@@ -6,7 +6,6 @@ use crate::{AgentResult, StopReason, TerminalReason, words::stored_enum};
 
 stored_enum! {
     /// The reason why an attempt failed. JSON, drills, tools and `why` use the same words.
-    #[derive(PartialOrd, Ord, Hash)]
     pub enum Fault {
         /// The API answered 429 without a usage limit.
         RateLimited = "rate_limited",

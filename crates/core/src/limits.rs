@@ -56,7 +56,6 @@ pub struct WrapUp {
 
 stored_enum! {
     /// A limit that ends a run.
-    #[derive(PartialOrd, Ord, Hash)]
     pub enum Limit {
         /// The budget.
         Budget = "budget",
@@ -75,7 +74,6 @@ stored_enum! {
 
 stored_enum! {
     /// A threshold of a limit: how much of it is used.
-    #[derive(PartialOrd, Ord)]
     pub enum LimitThreshold {
         /// Only the reserve remains.
         Reserve = "reserve",

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 stored_enum! {
     /// How a run finished.
-    #[derive(Default, PartialOrd, Ord, Hash)]
+    #[derive(Default)]
     pub enum OutcomeKind {
         /// The work is done.
         Done = "done",

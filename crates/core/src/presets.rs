@@ -11,7 +11,6 @@ use std::str::FromStr;
 
 stored_enum! {
     /// A named policy.
-    #[derive(PartialOrd, Ord)]
     pub enum Preset {
         /// Waits for as long as needed and resumes whenever possible.
         Default = "default",

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 
 stored_enum! {
     /// How the history of a conversation reaches an attempt.
-    #[derive(PartialOrd, Ord)]
     pub enum ResumeStrategy {
         /// The session, unchanged.
         AsIs = "as_is",

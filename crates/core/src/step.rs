@@ -66,7 +66,6 @@ pub struct ReviewPlan {
 stored_enum! {
     /// How hard to stop the agent. If it does not react to one level within the grace period, the next level
     /// follows.
-    #[derive(PartialOrd, Ord)]
     pub enum StopLevel {
         /// Interrupt through the control protocol. The agent answers with a result that includes its cost.
         Interrupt = "interrupt",

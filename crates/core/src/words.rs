@@ -1,13 +1,13 @@
 //! Declares closed lists: enums whose variants have wire words.
 
 /// Declares an enum with a wire word for each variant, its list `ALL`, `as_str` and `Display`. The enum derives
-/// `Serialize`, which uses the same words, and what every list of words needs.
+/// `Serialize`, which uses the same words, and the traits of a plain value. Its order is that of the declaration.
 #[macro_export]
 #[doc(hidden)]
 macro_rules! word_enum {
     ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
         $vis enum $name {
             $($(#[$doc])* #[serde(rename = $word)] $variant,)*
         }

@@ -44,7 +44,6 @@ use std::fmt;
 
 word_enum! {
     /// A property that must hold.
-    #[derive(PartialOrd, Ord)]
     pub enum Oracle {
         /// A run finishes within a bounded number of steps, and never waits without a reason.
         Ends = "ends",

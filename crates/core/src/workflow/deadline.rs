@@ -10,7 +10,6 @@ const TIME_GRACE: Span = Span::from_mins(1);
 
 word_enum! {
     /// The reason for a tick of a workflow.
-    #[derive(PartialOrd, Ord)]
     pub enum WorkflowDeadlineKind {
         /// The gap between two starts has passed.
         StartGap = "start_gap",

@@ -125,7 +125,7 @@ impl LedgerRun {
 
 word_enum! {
     /// The state of a run in the ledger.
-    #[derive(Default, PartialOrd, Ord, Hash)]
+    #[derive(Default)]
     pub enum RunState {
         /// An agent works, or Longhaul prepares or checks its work.
         #[default]

@@ -5,7 +5,6 @@ use longhaul_store::{LedgerRun, RunState};
 
 word_enum! {
     /// State of a run as a person sees it. Urgent states sort first.
-    #[derive(PartialOrd, Ord)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum RunHealth {
         /// Only a person can continue the run.

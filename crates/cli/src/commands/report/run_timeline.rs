@@ -90,7 +90,6 @@ pub struct TimelineSlice {
 word_enum! {
     // The order is that of a legend.
     /// Activity of a run.
-    #[derive(PartialOrd, Ord)]
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum SliceKind {
         /// An attempt that did not fail.
