@@ -18,6 +18,14 @@ impl LearningPaths {
         LearningPaths { dir: home.join("playbook") }
     }
 
+    /// Returns the paths of a new home, and the directory that removes it when dropped.
+    #[cfg(test)]
+    pub(crate) fn temporary() -> (tempfile::TempDir, LearningPaths) {
+        let home = tempfile::tempdir().expect("a temporary directory");
+        let paths = LearningPaths::in_home(home.path());
+        (home, paths)
+    }
+
     /// Returns the directory. Only its owner may read it. The first writer creates it.
     pub fn dir(&self) -> &Path {
         &self.dir

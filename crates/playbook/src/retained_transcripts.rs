@@ -34,8 +34,7 @@ mod tests {
 
     #[test]
     fn stores_once_and_readable_by_owner_only() {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let paths = LearningPaths::in_home(home.path());
+        let (_home, paths) = LearningPaths::temporary();
         let path = retain_transcript(&paths, b"one\n").expect("it can be stored");
         assert_eq!(retain_transcript(&paths, b"one\n").expect("it can be stored"), path);
         assert_eq!(retain_transcript(&paths, b"one").expect("it can be stored"), path);

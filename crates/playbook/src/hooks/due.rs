@@ -31,11 +31,8 @@ mod tests {
     use crate::LearningPaths;
     use crate::database::{NextItem, Queued, QueuedEvent};
 
-    #[test]
-    fn has_due_items_for_judge_and_api() {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
-        let queued = Queued {
+    fn queued() -> Queued {
+        Queued {
             project: "/p".into(),
             session: None,
             transcript: "/t".into(),
@@ -43,12 +40,18 @@ mod tests {
             reason: None,
             judge: JudgeKind::Api,
             destination: "http://here".to_owned(),
-        };
+        }
+    }
+
+    #[test]
+    fn has_due_items_for_judge_and_api() {
+        let (_home, paths) = LearningPaths::temporary();
+        let learning = LearningDb::open(&paths).expect("it is made");
         let due = |destination: &str, judge| {
             learning.has_due(Moment(7), destination, judge).expect("it can be read")
         };
         assert!(!due("http://here", JudgeKind::Api));
-        learning.enqueue(Moment(7), &queued).expect("it is queued");
+        learning.enqueue(Moment(7), &queued()).expect("it is queued");
         assert!(due("http://here", JudgeKind::Api));
         assert!(!due("http://there", JudgeKind::Api));
         assert!(!due("http://here", JudgeKind::Claude));
@@ -65,18 +68,9 @@ mod tests {
 
     #[test]
     fn has_no_due_items_during_backoff() {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let mut learning = LearningDb::open(&LearningPaths::in_home(home.path())).expect("it is made");
-        let queued = Queued {
-            project: "/p".into(),
-            session: None,
-            transcript: "/t".into(),
-            event: QueuedEvent::SessionEnd,
-            reason: None,
-            judge: JudgeKind::Api,
-            destination: "http://here".to_owned(),
-        };
-        learning.enqueue(Moment(7), &queued).expect("it is queued");
+        let (_home, paths) = LearningPaths::temporary();
+        let mut learning = LearningDb::open(&paths).expect("it is made");
+        learning.enqueue(Moment(7), &queued()).expect("it is queued");
         let due = |learning: &LearningDb, at: Moment| {
             learning.has_due(at, "http://here", JudgeKind::Api).expect("it can be read")
         };

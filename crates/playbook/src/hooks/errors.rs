@@ -59,8 +59,7 @@ mod tests {
 
     #[test]
     fn logs_errors_up_to_limit() {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let paths = LearningPaths::in_home(home.path());
+        let (_home, paths) = LearningPaths::temporary();
         assert_eq!(logged_errors(&paths), []);
         log_error(&paths, Moment(0), "SessionEnd", "no\nroom").expect("it can be written");
         OpenOptions::new()

@@ -89,15 +89,9 @@ mod tests {
     use std::fs::File;
     use std::thread;
 
-    fn paths() -> (tempfile::TempDir, LearningPaths) {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let paths = LearningPaths::in_home(home.path());
-        (home, paths)
-    }
-
     #[test]
     fn injects_once_per_session() {
-        let (_home, paths) = paths();
+        let (_home, paths) = LearningPaths::temporary();
         for session in ["a", "b", "../../../etc/passwd", "", &"x".repeat(10_000)] {
             assert!(!was_injected(&paths, session), "{session}");
             assert!(matches!(claim_injection(&paths, session), InjectionClaim::Claimed), "{session}");
@@ -112,7 +106,7 @@ mod tests {
 
     #[test]
     fn exactly_one_process_claims_injection() {
-        let (_home, paths) = paths();
+        let (_home, paths) = LearningPaths::temporary();
         let claims = thread::scope(|scope| {
             let threads: Vec<_> = (0..8)
                 .map(|_| scope.spawn(|| matches!(claim_injection(&paths, "same"), InjectionClaim::Claimed)))
@@ -128,7 +122,7 @@ mod tests {
 
     #[test]
     fn unwritable_marker_is_unknown() {
-        let (_home, paths) = paths();
+        let (_home, paths) = LearningPaths::temporary();
         fs::write(paths.dir(), "in the way").expect("it can be written");
         assert!(matches!(claim_injection(&paths, "a"), InjectionClaim::Unknown(_)));
         assert!(clear_injection(&paths, "a").is_err());
@@ -136,7 +130,7 @@ mod tests {
 
     #[test]
     fn prunes_old_markers() {
-        let (_home, paths) = paths();
+        let (_home, paths) = LearningPaths::temporary();
         let now = Duration::from_secs(1_800_000_000);
         for (session, age) in [("old", MARKER_LIFETIME + Duration::from_secs(1)), ("young", MARKER_LIFETIME)]
         {

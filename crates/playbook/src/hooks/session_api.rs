@@ -40,8 +40,7 @@ mod tests {
 
     #[test]
     fn returns_latest_api_per_session() {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        let paths = LearningPaths::in_home(home.path());
+        let (_home, paths) = LearningPaths::temporary();
         assert_eq!(session_api(&paths, "a"), None);
         for (session, api) in [("a", "https://one"), ("b", "https://two"), ("a", "https://three")] {
             record_session_api(&paths, session, api).expect("it can be written");

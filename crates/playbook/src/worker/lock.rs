@@ -83,8 +83,7 @@ mod tests {
 
     #[test]
     fn detects_worker_by_lock() {
-        let home = tempfile::tempdir().expect("there is a temporary folder");
-        let paths = LearningPaths::in_home(home.path());
+        let (_home, paths) = LearningPaths::temporary();
         let has_worker = || paths.has_worker("http://here", JudgeKind::Api);
         assert!(!has_worker());
         fs::create_dir(paths.dir()).expect("it is new");

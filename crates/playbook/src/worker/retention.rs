@@ -41,8 +41,7 @@ mod tests {
 
     #[test]
     fn prunes_transcript_after_it_was_learned() {
-        let home = tempfile::tempdir().expect("a temporary directory");
-        let paths = LearningPaths::in_home(home.path());
+        let (home, paths) = LearningPaths::temporary();
         let mut learning = LearningDb::open(&paths).expect("a database");
         let links = tempfile::tempdir().expect("a temporary directory");
         let link = links.path().join("home");

@@ -6,15 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 use std::time::Instant;
 use std::{env, thread};
-use tempfile::TempDir;
 
 const CHILD: &str = "LONGHAUL_TEST_ENQUEUE_IN";
-
-fn temporary_paths() -> (TempDir, LearningPaths) {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let paths = LearningPaths::in_home(dir.path());
-    (dir, paths)
-}
 
 fn open(paths: &LearningPaths) -> LearningDb {
     LearningDb::open(paths).expect("a database")
@@ -43,7 +36,7 @@ fn transcripts(paths: &LearningPaths) -> Vec<String> {
 
 #[test]
 fn only_owner_can_read_files() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     open(&paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
     let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
     assert_eq!(mode(paths.dir()), 0o700);
@@ -75,7 +68,7 @@ fn moves_damaged_database_aside() {
         ("truncated", |bytes| bytes[..bytes.len() / 2].to_vec()),
     ];
     for (kind, damage) in kinds_of_damage {
-        let (_dir, paths) = temporary_paths();
+        let (_dir, paths) = LearningPaths::temporary();
         let damaged_bytes = damage(intact(&paths));
         fs::write(paths.database(), &damaged_bytes).expect("a file");
         for end in SIDE_FILES {
@@ -93,7 +86,7 @@ fn moves_damaged_database_aside() {
 
 #[test]
 fn reports_path_of_damaged_database() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");
     for number in 1..=2 {
         fs::write(paths.database(), "no database").expect("a file");
@@ -105,7 +98,7 @@ fn reports_path_of_damaged_database() {
 
 #[test]
 fn exactly_one_process_moves_damaged_database_aside() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");
     fs::write(paths.database(), "no database").expect("a file");
     thread::scope(|scope| {
@@ -123,7 +116,7 @@ fn exactly_one_process_moves_damaged_database_aside() {
 
 #[test]
 fn new_database_ignores_orphaned_log() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     open(&paths).enqueue(Moment(1), &queued("a")).expect("it is queued");
     fs::remove_file(paths.database()).expect("a file");
     open(&paths).enqueue(Moment(2), &queued("b")).expect("it is queued");
@@ -133,7 +126,7 @@ fn new_database_ignores_orphaned_log() {
 
 #[test]
 fn rejects_newer_version_unchanged() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     let learning = open(&paths);
     learning.database.query(|db| db.pragma_update(None, "user_version", VERSION + 1)).expect("a version");
     let error = LearningDb::open(&paths).expect_err("a newer one");
@@ -144,7 +137,7 @@ fn rejects_newer_version_unchanged() {
 
 #[test]
 fn distinguishes_damage_from_other_errors() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     let mut learning = open(&paths);
     let twice = learning.database.change(|db| {
         db.execute("INSERT INTO judged (row) VALUES (1)", [])?;
@@ -159,7 +152,7 @@ fn distinguishes_damage_from_other_errors() {
 
 #[test]
 fn full_disk_keeps_queued_items() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     let learning = open(&paths);
     learning.enqueue(Moment(1), &queued("a")).expect("it is queued");
     let pages: i64 = learning
@@ -182,7 +175,7 @@ fn full_disk_keeps_queued_items() {
 
 #[test]
 fn enqueue_never_checkpoints() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     // More than the thousand pages after which SQLite checkpoints by default.
     let learning = open(&paths);
     for number in 0..600 {
@@ -198,7 +191,7 @@ fn enqueue_never_checkpoints() {
 
 #[test]
 fn checkpoint_does_not_wait() {
-    let (_dir, paths) = temporary_paths();
+    let (_dir, paths) = LearningPaths::temporary();
     let (learning, other) = (open(&paths), open(&paths));
     for begin in ["BEGIN", "BEGIN IMMEDIATE"] {
         let reads = |db: &Connection| {
@@ -233,7 +226,7 @@ fn enqueues_for_another_test() {
 
 #[test]
 fn fifty_processes_enqueue_without_database() {
-    let (dir, paths) = temporary_paths();
+    let (dir, paths) = LearningPaths::temporary();
     let this = env::current_exe().expect("this program");
     let children: Vec<_> = (0..50)
         .map(|_| {
