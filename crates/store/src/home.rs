@@ -20,6 +20,14 @@ pub struct Home {
 }
 
 impl Home {
+    /// Creates a home in a new directory, which is removed when it is dropped.
+    #[cfg(test)]
+    pub(crate) fn temporary() -> (tempfile::TempDir, Home) {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
+        (dir, home)
+    }
+
     /// Locates the home: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
     /// `~/.local/state/longhaul`. Creates nothing, so that commands that only read create nothing.
     pub fn locate(

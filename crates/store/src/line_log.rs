@@ -159,11 +159,18 @@ mod tests {
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
+    use std::path::PathBuf;
+
+    /// Returns the path of a file that does not exist, and the directory that it is in.
+    fn new_file() -> (tempfile::TempDir, PathBuf) {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("lines");
+        (dir, path)
+    }
 
     #[test]
     fn cuts_off_unfinished_line() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("lines");
+        let (_dir, path) = new_file();
         let open = || {
             let mut seen = Vec::new();
             let file = LineLog::open(&path, |line| seen.push(String::from_utf8_lossy(line).into_owned()));
@@ -181,8 +188,7 @@ mod tests {
 
     #[test]
     fn reading_changes_nothing_and_stops_on_break() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("lines");
+        let (_dir, path) = new_file();
         let read = |lines_max: usize| {
             let mut seen = Vec::new();
             let each = |line: &[u8]| {
@@ -200,8 +206,7 @@ mod tests {
 
     #[test]
     fn reads_added_lines_from_last_offset() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("lines");
+        let (_dir, path) = new_file();
         let read = |from: u64| {
             let mut seen = Vec::new();
             let to = read_lines_from(&path, from, |line| {

@@ -159,15 +159,9 @@ mod tests {
     use super::*;
     use crate::plan::tests::plan;
 
-    fn home() -> (tempfile::TempDir, Home) {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
-        (dir, home)
-    }
-
     #[test]
     fn removes_only_runs_without_supervisor() {
-        let (_dir, home) = home();
+        let (_dir, home) = Home::temporary();
         let day = "2026-01-01".parse().expect("a date");
         let runs = [1, 2].map(|roll| home.create_run(&day, roll, &plan()).expect("a run"));
         let [free, supervised] = runs;
@@ -188,7 +182,7 @@ mod tests {
 
     #[test]
     fn removes_leftovers_of_killed_removals() {
-        let (_dir, home) = home();
+        let (_dir, home) = Home::temporary();
         let leftover = home.runs_path().join("2026-01-01/.removed-bcd");
         fs::create_dir_all(&leftover).expect("it is made");
         fs::write(leftover.join("stream"), vec![b'x'; 5_000]).expect("it is written");
@@ -199,7 +193,7 @@ mod tests {
 
     #[test]
     fn removes_files_of_dead_writers_but_none_of_agents() {
-        let (_dir, home) = home();
+        let (_dir, home) = Home::temporary();
         let mut dead = std::process::Command::new("true").spawn().expect("`true` exists");
         let pid = dead.id();
         dead.wait().expect("it exits");
@@ -231,7 +225,7 @@ mod tests {
 
     #[test]
     fn removes_leftovers_of_killed_exports_and_imports() {
-        let (dir, home) = home();
+        let (dir, home) = Home::temporary();
         let mut exited = std::process::Command::new("true").spawn().expect("`true` exists");
         exited.wait().expect("it exits");
         let own_pid = std::process::id();

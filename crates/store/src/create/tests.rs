@@ -3,12 +3,6 @@ use crate::plan::tests::plan;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-fn home() -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().expect("temporary directory");
-    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("home");
-    (dir, home)
-}
-
 fn day() -> Day {
     "2025-11-22".parse().expect("a date")
 }
@@ -25,7 +19,7 @@ fn walk(dir: &Path, paths: &mut Vec<PathBuf>) {
 
 #[test]
 fn new_run_is_complete_private_and_findable() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let run = home.create_run(&day(), 7, &plan()).expect("run");
     assert_eq!(run.dir.path(), home.runs_path().join("2025-11-22").join(run.dir.id().as_str()));
     assert_eq!(home.find("@").expect("found"), run.dir);
@@ -42,7 +36,7 @@ fn new_run_is_complete_private_and_findable() {
 
 #[test]
 fn new_run_holds_its_journal_lock() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let run = home.create_run(&day(), 7, &plan()).expect("run");
     let path = run.dir.journal_path();
     assert!(matches!(<Journal>::open_append(&path), Err(StoreError::JournalLocked { .. })));
@@ -52,7 +46,7 @@ fn new_run_holds_its_journal_lock() {
 
 #[test]
 fn equal_rolls_make_different_runs() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let yesterday = "2025-11-21".parse().expect("a date");
     let days = [yesterday, day(), day(), day(), day(), day()];
     let runs = days.map(|day| home.create_run(&day, 7, &plan()).expect("run"));
@@ -63,7 +57,7 @@ fn equal_rolls_make_different_runs() {
 
 #[test]
 fn failure_leaves_nothing() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let day_path = home.runs_path().join("2025-11-22");
     fs::create_dir(&day_path).expect("day");
     // A file occupies every id that this roll draws.
@@ -80,7 +74,7 @@ fn failure_leaves_nothing() {
 
 #[test]
 fn places_run_in_requested_directory() {
-    let (dir, home) = home();
+    let (dir, home) = Home::temporary();
     let elsewhere = dir.path().join("results/runs");
     let placement = Placement {
         runs_dir: Some(elsewhere.clone()),
@@ -119,7 +113,7 @@ fn places_run_in_requested_directory() {
 
 #[test]
 fn moves_prepared_workspace_into_run() {
-    let (parent, home) = home();
+    let (parent, home) = Home::temporary();
     let prepared = parent.path().join("prepared");
     fs::create_dir_all(prepared.join("input")).expect("created");
     let placement = Placement { workspace: Some(prepared.clone()), ..Placement::default() };

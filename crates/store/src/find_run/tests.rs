@@ -4,8 +4,7 @@ use std::time::Duration;
 
 /// Returns a home with runs of these days and ids, created one second after another.
 fn home(runs: &[(&str, &str)]) -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().expect("temporary directory");
-    let home = Home::open(Some(dir.path().to_owned()), |_| None).expect("home");
+    let (dir, home) = Home::temporary();
     for (second, (day, id)) in (1_700_000_000..).zip(runs) {
         let run = home.runs_path().join(day).join(id);
         fs::create_dir_all(&run).expect("run");

@@ -3,12 +3,6 @@ use crate::plan::tests::plan;
 use std::fs;
 use std::io::Write;
 
-fn home() -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().expect("temporary directory");
-    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("home");
-    (dir, home)
-}
-
 fn day() -> Day {
     "2025-11-22".parse().expect("a date")
 }
@@ -24,7 +18,7 @@ fn names(home: &Home) -> Vec<String> {
 
 #[test]
 fn run_appears_once_complete() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let incoming = home.begin_import(&day(), &id()).expect("started");
     let (_, mut file) = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
     file.write_all(b"line\n").expect("written");
@@ -37,7 +31,7 @@ fn run_appears_once_complete() {
 
 #[test]
 fn uncommitted_import_leaves_nothing() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let incoming = home.begin_import(&day(), &id()).expect("started");
     incoming.create_file(Path::new("journal.jsonl")).expect("file");
     assert_eq!(names(&home).len(), 1);
@@ -47,7 +41,7 @@ fn uncommitted_import_leaves_nothing() {
 
 #[test]
 fn rejects_used_ids_and_paths() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let (one, other) =
         (home.begin_import(&day(), &id()).expect("one"), home.begin_import(&day(), &id()).expect("two"));
     one.commit(&plan()).expect("committed");
@@ -61,7 +55,7 @@ fn rejects_used_ids_and_paths() {
 
 #[test]
 fn files_stay_inside_the_directory() {
-    let (dir, home) = home();
+    let (dir, home) = Home::temporary();
     let incoming = home.begin_import(&day(), &id()).expect("started");
     for name in ["../out", "/tmp/out", "attempts/../../out"] {
         assert!(incoming.create_file(Path::new(name)).is_err(), "{name}");

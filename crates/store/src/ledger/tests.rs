@@ -18,12 +18,6 @@ const WAIT: Duration = Duration::from_secs(5);
 /// 2026-01-01, midnight.
 const START: u64 = 1_767_225_600_000;
 
-fn home() -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().expect("a temporary directory");
-    let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
-    (dir, home)
-}
-
 fn day() -> Day {
     "2026-01-01".parse().expect("a date")
 }
@@ -136,7 +130,7 @@ fn differences(ledger: &Ledger) -> Vec<String> {
 
 #[test]
 fn derives_run_from_its_records() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
     let attempt = dir.attempt(2).create().expect("an attempt");
     let model_usage = |model: &str, cost| {
@@ -175,7 +169,7 @@ fn derives_run_from_its_records() {
 
 #[test]
 fn counts_usage_of_running_attempt() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let records = complete_run();
     let is_end = |record: &Record| matches!(record, Record::AttemptEnded { .. });
     let end = records.iter().position(is_end).expect("the first attempt ends");
@@ -215,7 +209,7 @@ fn counts_usage_of_running_attempt() {
 
 #[test]
 fn ignores_model_list_with_wrong_sum() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());
     fs::create_dir_all(dir.attempt(2).create().expect("an attempt").path()).expect("it is there");
     fs::write(dir.attempt(2).path().join("usage.json"), "[{").expect("it is written");
@@ -225,7 +219,7 @@ fn ignores_model_list_with_wrong_sum() {
 
 #[test]
 fn supervisor_and_reader_derive_the_same_entry() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let records = complete_run();
     for end in 0..=records.len() {
         let NewRun { dir, .. } = run(&home, end as u64, &records[..end]);
@@ -242,7 +236,7 @@ fn supervisor_and_reader_derive_the_same_entry() {
 
 #[test]
 fn catches_up_with_run_directories() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let mut unfinished = run(&home, 1, &started(1, 0));
     let waiting = run(&home, 2, &[started(1, 0), overloaded(1, 60, 30)].concat());
     let mut ledger = up_to_date_ledger(&home);
@@ -270,7 +264,7 @@ fn catches_up_with_run_directories() {
 
 #[test]
 fn notices_resumed_run() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let mut one = run(&home, 1, &complete_run());
     let mut ledger = up_to_date_ledger(&home);
     let reopened = Record::RunReopened {
@@ -299,7 +293,7 @@ fn notices_resumed_run() {
 
 #[test]
 fn keeps_newer_entry() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let mut one = run(&home, 1, &started(1, 0));
     let old = LedgerEntry::read(&one.dir);
     append(&mut one, &finished(1_000, 20));
@@ -312,7 +306,7 @@ fn keeps_newer_entry() {
 
 #[test]
 fn filters_runs() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let mut ids = Vec::new();
     for (roll, (name, task, cwd, records)) in [
         (Some("nightly"), "Prove the lemma", "/code/one", complete_run()),
@@ -368,7 +362,7 @@ fn filters_runs() {
 /// Every command queries unfinished runs, and among a hundred thousand runs it must not scan all of them.
 #[test]
 fn finds_unfinished_runs_by_index() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let ledger = open(&home);
     let unfinished = RunFilter { states: vec![RunState::Running, RunState::Waiting], ..RunFilter::default() };
     let (conditions, values) = query::conditions(&unfinished);
@@ -385,7 +379,7 @@ fn finds_unfinished_runs_by_index() {
 
 #[test]
 fn adds_up_usage() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     for roll in 0..3 {
         run(&home, roll, &complete_run());
     }
@@ -408,7 +402,7 @@ fn adds_up_usage() {
 
 #[test]
 fn reports_differences() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let one = run(&home, 1, &complete_run());
     let deleted = run(&home, 2, &complete_run());
     let ledger = up_to_date_ledger(&home);

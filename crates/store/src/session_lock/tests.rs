@@ -1,18 +1,12 @@
 use super::*;
 
-fn home() -> (tempfile::TempDir, Home) {
-    let dir = tempfile::tempdir().expect("temporary directory");
-    let home = Home::open(Some(dir.path().to_owned()), |_| None).expect("home");
-    (dir, home)
-}
-
 fn acquire(home: &Home, session: &str, run: &str) -> Result<SessionLock, StoreError> {
     SessionLock::acquire(home, "claude", &SessionId::from(session), &RunId::from(run))
 }
 
 #[test]
 fn error_names_the_holder() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let lock = acquire(&home, "s", "longername").expect("free");
     let error = acquire(&home, "s", "bcdfgh").expect_err("busy");
     assert_eq!(error.to_string(), "cannot lock session s: run longername is working on it");
@@ -28,7 +22,7 @@ fn error_names_the_holder() {
 
 #[test]
 fn dead_holder_blocks_no_run() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let path = acquire(&home, "s", "dead").expect("free").path.clone();
     // A killed process leaves its id in the file.
     fs::write(&path, "a longer name than that of the next run\n").expect("written");
@@ -38,7 +32,7 @@ fn dead_holder_blocks_no_run() {
 
 #[test]
 fn only_locks_of_finished_runs_without_supervisor_are_unused() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let day = "2026-01-01".parse().expect("a date");
     let unfinished = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run");
     let kept = acquire(&home, "unfinished", unfinished.dir.id().as_str()).expect("free");
@@ -76,7 +70,7 @@ fn locks_of_a_run_without_plan_or_journal_are_kept() {
 
 #[test]
 fn error_allows_unnamed_holder() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     lock.file.set_len(0).expect("cut");
     let error = acquire(&home, "s", "k").expect_err("busy");
@@ -85,7 +79,7 @@ fn error_allows_unnamed_holder() {
 
 #[test]
 fn children_do_not_inherit_lock() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let lock = acquire(&home, "s", "bcdfgh").expect("free");
     let flags = rustix::io::fcntl_getfd(&lock.file).expect("flags");
     assert!(flags.contains(rustix::io::FdFlags::CLOEXEC));
@@ -93,7 +87,7 @@ fn children_do_not_inherit_lock() {
 
 #[test]
 fn only_one_of_many_acquires_lock() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let holders = std::sync::atomic::AtomicU32::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {

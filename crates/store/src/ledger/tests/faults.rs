@@ -11,7 +11,7 @@ fn ledger_path(home: &Home) -> std::path::PathBuf {
 
 #[test]
 fn ledger_files_are_private() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     run(&home, 1, &complete_run());
     let _ledger = up_to_date_ledger(&home);
     for entry in fs::read_dir(home.path()).expect("a home") {
@@ -25,7 +25,7 @@ fn ledger_files_are_private() {
 
 #[test]
 fn readers_and_a_writer_do_not_wait_for_each_other() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let ledger = open(&home);
     let mode: String =
         ledger.database.db.pragma_query_value(None, "journal_mode", |row| row.get(0)).expect("it has one");
@@ -40,7 +40,7 @@ fn readers_and_a_writer_do_not_wait_for_each_other() {
 
 #[test]
 fn detects_and_rebuilds_damaged_ledger() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let one = run(&home, 1, &complete_run());
     drop(up_to_date_ledger(&home));
     let path = ledger_path(&home);
@@ -90,7 +90,7 @@ fn detects_and_rebuilds_damaged_ledger() {
 
 #[test]
 fn leaves_newer_ledger_alone() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     run(&home, 1, &complete_run());
     drop(up_to_date_ledger(&home));
     let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
@@ -106,7 +106,7 @@ fn leaves_newer_ledger_alone() {
 
 #[test]
 fn locked_ledger_fails_only_writes() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     run(&home, 1, &complete_run());
     drop(up_to_date_ledger(&home));
     let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
@@ -122,7 +122,7 @@ fn locked_ledger_fails_only_writes() {
 
 #[test]
 fn stores_two_hundred_concurrent_runs_once_each() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let runs: Vec<Vec<NewRun>> = (0..20)
         .map(|process| (0..10).map(|index| run(&home, process * 100 + index, &started(1, 0))).collect())
         .collect();
@@ -154,7 +154,7 @@ fn stores_two_hundred_concurrent_runs_once_each() {
 
 #[test]
 fn removes_temporary_files_of_killed_writers() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     // No process has a PID this large.
     let leftovers =
         ["", "-wal", "-shm"].map(|end| home.path().join(format!(".ledger.sqlite3.2147483646-0.new{end}")));
@@ -166,7 +166,7 @@ fn removes_temporary_files_of_killed_writers() {
 
 #[test]
 fn readers_see_whole_runs_while_writers_write() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let runs: Vec<NewRun> = (0..4).map(|roll| run(&home, roll, &started(1, 0))).collect();
     drop(up_to_date_ledger(&home));
     thread::scope(|scope| {
@@ -200,7 +200,7 @@ fn readers_see_whole_runs_while_writers_write() {
 
 #[test]
 fn unusable_path_is_an_error() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     fs::create_dir(ledger_path(&home)).expect("it is made");
     let error = Ledger::open(&home, WAIT).expect_err("it is a directory");
     assert!(

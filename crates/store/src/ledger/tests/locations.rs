@@ -23,7 +23,7 @@ fn copy(from: &Path, to: &Path) {
 
 #[test]
 fn moved_home_finds_its_runs() {
-    let (dir, home) = home();
+    let (dir, home) = Home::temporary();
     let one = run(&home, 1, &complete_run());
     let elsewhere = Placement { runs_dir: Some(dir.path().join("elsewhere")), ..Placement::default() };
     let other = home.create_run_at(&elsewhere, &day(), 2, &plan()).expect("a run");
@@ -56,7 +56,7 @@ fn moved_home_finds_its_runs() {
 
 #[test]
 fn copied_home_lists_its_own_runs() {
-    let (dir, home) = home();
+    let (dir, home) = Home::temporary();
     let mut original = run(&home, 1, &started(1, 0));
     drop(up_to_date_ledger(&home));
     let copied = home_in(dir.path().join("copied"));
@@ -71,7 +71,7 @@ fn copied_home_lists_its_own_runs() {
 
 #[test]
 fn restored_ledger_catches_up() {
-    let (dir, home) = home();
+    let (dir, home) = Home::temporary();
     let mut one = run(&home, 1, &complete_run());
     drop(up_to_date_ledger(&home));
     let backup = dir.path().join("backup");
