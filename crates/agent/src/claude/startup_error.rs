@@ -56,37 +56,34 @@ mod tests {
 
     #[test]
     fn recognizes_messages() {
-        let check = |text: &str, error| assert_eq!(from_text(text), error, "{text}");
-        check("Error: Session ID 606d35e3 is already in use.\n", Some(StartupError::SessionInUse));
-        check(
-            "(node:1) warning\nNo conversation found with session ID: 5\n",
-            Some(StartupError::SessionUnknown),
-        );
-        check(
-            "\"x\" is not a UUID and does not match any session title.",
-            Some(StartupError::SessionUnknown),
-        );
-        check("error: unknown option '--x'", Some(StartupError::Unusable));
-        check(
-            "error: option '--permission-mode <mode>' argument 'foo' is invalid. Allowed choices are acceptEdits, auto.",
-            Some(StartupError::UnknownPermissionMode),
-        );
-        check(
-            "\nError: sandbox required but unavailable: sandbox is enabled but dependencies are missing: socat not installed",
-            Some(StartupError::SandboxMissing),
-        );
-        check("ls: unrecognized option '--input-format'\n", Some(StartupError::NotAnAgent));
-        check("node: bad option: --input-format", Some(StartupError::NotAnAgent));
-        check(
-            "Error: --session-id with --continue or --resume also needs --fork-session.",
-            Some(StartupError::Unusable),
-        );
-        check(
-            "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
-            Some(StartupError::BypassAsRoot),
-        );
-        check("", None);
-        check("Segmentation fault", None);
-        check("said: error: unknown option", None);
+        for (text, error) in [
+            ("Error: Session ID 606d35e3 is already in use.\n", StartupError::SessionInUse),
+            ("(node:1) warning\nNo conversation found with session ID: 5\n", StartupError::SessionUnknown),
+            ("\"x\" is not a UUID and does not match any session title.", StartupError::SessionUnknown),
+            ("error: unknown option '--x'", StartupError::Unusable),
+            (
+                "error: option '--permission-mode <mode>' argument 'foo' is invalid. Allowed choices are acceptEdits, auto.",
+                StartupError::UnknownPermissionMode,
+            ),
+            (
+                "\nError: sandbox required but unavailable: sandbox is enabled but dependencies are missing: socat not installed",
+                StartupError::SandboxMissing,
+            ),
+            ("ls: unrecognized option '--input-format'\n", StartupError::NotAnAgent),
+            ("node: bad option: --input-format", StartupError::NotAnAgent),
+            (
+                "Error: --session-id with --continue or --resume also needs --fork-session.",
+                StartupError::Unusable,
+            ),
+            (
+                "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
+                StartupError::BypassAsRoot,
+            ),
+        ] {
+            assert_eq!(from_text(text), Some(error), "{text}");
+        }
+        for text in ["", "Segmentation fault", "said: error: unknown option"] {
+            assert_eq!(from_text(text), None, "{text}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Usage by model adds up to the total in any stream.
 
 use super::fixtures::{all, decoder, find_fixture};
-use expect_test::{Expect, expect};
+use expect_test::expect;
 use longhaul_core::{Exit, Usage, Usd};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -32,63 +32,50 @@ fn parts_add_up_in_recorded_streams() {
 
 #[test]
 fn reports_models_of_recorded_streams() {
-    let check = |name: &str, expected: Expect| {
-        let fixture = find_fixture(name);
-        let parts = fixture.read([&fixture.bytes[..]]).by_model;
-        let lines = parts.iter().map(|(name, usage)| {
-            let used = usage.tokens + usage.truncated_tokens;
-            format!("{name}: {} tokens, {} + {}\n", used.total(), usage.reported_cost, usage.estimated_cost)
-        });
-        expected.assert_eq(&lines.collect::<String>());
-    };
-    check(
+    let streams = [
         "success-partial-messages",
-        expect![[r#"
-            claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
-        "#]],
-    );
-    check(
         "success-model-fallback",
-        expect![[r#"
-            claude-sonnet-4-5: 4250 tokens, $0.0054 + $0.0000
-        "#]],
-    );
-    // A sub-agent on another model, which answers by a name with a date.
-    check(
+        // A sub-agent on another model, which answers by a name with a date.
         "success-two-models",
-        expect![[r#"
-            claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
-            claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
-        "#]],
-    );
-    // The same behind a gateway to another vendor's models.
-    check(
+        // The same behind a gateway to another vendor's models.
         "success-two-models-by-other-names",
-        expect![[r#"
-            claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
-            claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
-        "#]],
-    );
-    check(
         "success-auto-compacted",
-        expect![[r#"
-            claude-opus-5-5: 17000 tokens, $0.0264 + $0.0000
-        "#]],
-    );
-    check(
         "success-json-format",
-        expect![[r#"
-            claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
-        "#]],
-    );
-    check(
         "killed-sigkill-mid-stream",
-        expect![[r#"
-            claude-opus-5-5: 8455 tokens, $0.0000 + $0.0123
-        "#]],
-    );
-    check("auth-401-oauth", expect![[""]]);
-    check("model-not-found", expect![[""]]);
+        "auth-401-oauth",
+        "model-not-found",
+    ];
+    let mut text = String::new();
+    for name in streams {
+        text.push_str(&format!("{name}\n"));
+        let fixture = find_fixture(name);
+        for (model, usage) in &fixture.read([&fixture.bytes[..]]).by_model {
+            let tokens = (usage.tokens + usage.truncated_tokens).total();
+            let (reported, estimated) = (usage.reported_cost, usage.estimated_cost);
+            text.push_str(&format!("  {model}: {tokens} tokens, {reported} + {estimated}\n"));
+        }
+    }
+    expect![[r#"
+        success-partial-messages
+          claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+        success-model-fallback
+          claude-sonnet-4-5: 4250 tokens, $0.0054 + $0.0000
+        success-two-models
+          claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
+          claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+        success-two-models-by-other-names
+          claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
+          claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+        success-auto-compacted
+          claude-opus-5-5: 17000 tokens, $0.0264 + $0.0000
+        success-json-format
+          claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+        killed-sigkill-mid-stream
+          claude-opus-5-5: 8455 tokens, $0.0000 + $0.0123
+        auth-401-oauth
+        model-not-found
+    "#]]
+    .assert_eq(&text);
 }
 
 #[test]

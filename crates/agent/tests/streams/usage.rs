@@ -56,57 +56,38 @@ fn tokens_match_results() {
 fn measures_recorded_streams() {
     let check = |name: &str, expected: Usage| assert_eq!(usage(&find_fixture(name)), expected, "{name}");
     let message = Tokens { input: 1000, output: 50, cache_read: 3000, cache_write: 200 };
+    let completed = |messages, tokens, cost| Usage {
+        tokens,
+        messages,
+        turns: messages,
+        reported_cost: Usd(cost),
+        ..Usage::default()
+    };
     // Deltas are exact. Each message counts once although it comes as several rows.
-    check(
-        "success-partial-messages",
-        Usage {
-            tokens: Tokens { input: 3000, output: 177, cache_read: 9000, cache_write: 600 },
-            messages: 3,
-            turns: 3,
-            reported_cost: Usd(20_340),
-            ..Usage::default()
-        },
-    );
+    let tokens = Tokens { input: 3000, output: 177, cache_read: 9000, cache_write: 600 };
+    check("success-partial-messages", completed(3, tokens, 20_340));
     // A truncated stream: the first message's input is billed, and about 9 tokens of its output.
     check(
         "stream-cut-recovered",
         Usage {
-            tokens: message,
-            messages: 1,
-            turns: 1,
             truncated_tokens: Tokens { output: 9, ..message },
             truncated_messages: 1,
-            reported_cost: Usd(12_460),
-            ..Usage::default()
+            ..completed(1, message, 12_460)
         },
     );
     // Killed: no cost is reported, so it is priced. The second message was truncated.
     check(
         "killed-sigkill-mid-stream",
         Usage {
-            tokens: message,
-            messages: 1,
-            turns: 1,
             truncated_tokens: Tokens { output: 5, ..message },
             truncated_messages: 1,
             estimated_cost: Usd(6_600 + 5_700),
-            ..Usage::default()
+            ..completed(1, message, 0)
         },
     );
     // Requests that the stream does not show (compaction) are in the result's sum.
-    check(
-        "success-auto-compacted",
-        Usage {
-            tokens: Tokens { input: 4000, output: 200, cache_read: 12_000, cache_write: 800 },
-            messages: 2,
-            turns: 2,
-            reported_cost: Usd(26_400),
-            ..Usage::default()
-        },
-    );
+    let tokens = Tokens { input: 4000, output: 200, cache_read: 12_000, cache_write: 800 };
+    check("success-auto-compacted", completed(2, tokens, 26_400));
     // A resumed session's total is cumulative; this process cost less.
-    check(
-        "success-resume",
-        Usage { tokens: message, messages: 1, turns: 1, reported_cost: Usd(6_600), ..Usage::default() },
-    );
+    check("success-resume", completed(1, message, 6_600));
 }
