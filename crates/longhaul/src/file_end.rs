@@ -47,11 +47,10 @@ mod tests {
 
     #[test]
     fn the_end_of_a_long_text_starts_with_a_line() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("text");
+        let file = tempfile::NamedTempFile::new().expect("a file");
         let check = |text: &str, bytes: u64, expected: &str| {
-            fs::write(&path, text).expect("written");
-            assert_eq!(tail(&path, bytes).expect("a file"), expected);
+            fs::write(&file, text).expect("written");
+            assert_eq!(tail(file.path(), bytes).expect("a file"), expected);
         };
         check("one\ntwo", 100, "one\ntwo");
         check("one\ntwo\nthree", 8, "three");

@@ -104,18 +104,18 @@ mod tests {
     use longhaul::{Observer, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
     use std::fs::{self, File};
+    use std::path::Path;
 
     #[test]
     fn writes_events_only_after_sync() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("events");
+        let file = tempfile::NamedTempFile::new().expect("a file");
         let written = |is_synced: bool| {
-            let file = File::options().read(true).append(true).create(true).open(&path);
-            let opened = Sink::File(file.expect("it can be made"));
+            let opened = File::options().read(true).append(true).open(&file);
+            let opened = Sink::File(opened.expect("it exists"));
             let writer = Writer::start("events".to_owned(), false, opened);
             let (mut run, policy) = (Run::new(), Preset::Default.policy());
             let mut events = Events::new(writer.queue());
-            events.on_start(&"kmzxqp".into(), dir.path());
+            events.on_start(&"kmzxqp".into(), Path::new("/run"));
             let now = Now { at: Moment(5), roll: 0 };
             let step = run.step(&policy, now, Event::Started(SessionPlan::New(SessionId::from("s"))));
             events.on_step(StepView { run: &run, policy: &policy, at: now.at, snapshot: None }, &step);
@@ -124,7 +124,7 @@ mod tests {
             }
             drop(events);
             assert_eq!(writer.close(), None);
-            (fs::read_to_string(&path).expect("text").lines().count(), step.records.len())
+            (fs::read_to_string(&file).expect("text").lines().count(), step.records.len())
         };
         assert_eq!(written(false).0, 0);
         let (lines, records) = written(true);

@@ -133,15 +133,14 @@ mod tests {
 
     #[test]
     fn appends_to_existing_file() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("events");
+        let events = tempfile::NamedTempFile::new().expect("a file");
         let check = |before: &str, last: u64, after: &str| {
-            fs::write(&path, before).expect("written");
-            let file = File::options().read(true).append(true).open(&path).expect("it is there");
+            fs::write(&events, before).expect("written");
+            let file = File::options().read(true).append(true).open(&events).expect("it is there");
             let mut sink = Sink::File(file).prepared();
             assert_eq!(sink.last_of("a"), last, "{before}");
             sink.add(b"next\n").expect("it can be written");
-            assert_eq!(fs::read_to_string(&path).expect("text"), after);
+            assert_eq!(fs::read_to_string(&events).expect("text"), after);
         };
         check("", 0, "next\n");
         let whole = "{\"run\":\"a\",\"seq\":7}\n{\"run\":\"b\",\"seq\":9}\n";
