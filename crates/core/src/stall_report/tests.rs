@@ -12,42 +12,43 @@ const REPORT: StallReport = StallReport {
 const ACTIVITY: ProcessActivity =
     ProcessActivity { agent: ProcessState::Idle, connections: 1, children: 0, busy_children: 0 };
 
-fn check(processes: ProcessActivity, expected: &str) {
-    let stall = StallReport { processes: Some(processes), ..REPORT };
-    assert_eq!(stall.describe(StopCause::Stalled), format!("no output for 7m, no tool running, {expected}"));
-}
-
 #[test]
 fn describes_stalls() {
-    check(ACTIVITY, "connection open");
-    check(
-        ProcessActivity { connections: 0, children: 1, ..ACTIVITY },
-        "no connection open, child process idle",
-    );
-    check(
-        ProcessActivity { connections: 3, children: 2, ..ACTIVITY },
-        "3 connections open, 2 child processes idle",
-    );
-    check(
-        ProcessActivity { children: 1, busy_children: 1, ..ACTIVITY },
-        "connection open, child process busy",
-    );
-    check(
-        ProcessActivity { children: 5, busy_children: 2, ..ACTIVITY },
-        "connection open, 2 of 5 child processes busy",
-    );
-    check(
-        ProcessActivity { agent: ProcessState::Busy, ..ACTIVITY },
-        "the agent is using the CPU, connection open",
-    );
-    check(
-        ProcessActivity { agent: ProcessState::Blocked, ..ACTIVITY },
-        "the agent is blocked in the kernel, connection open",
-    );
-    check(
-        ProcessActivity { agent: ProcessState::Frozen, ..ACTIVITY },
-        "the agent's process is frozen (SIGSTOP), connection open",
-    );
+    for (processes, expected) in [
+        (ACTIVITY, "connection open"),
+        (
+            ProcessActivity { connections: 0, children: 1, ..ACTIVITY },
+            "no connection open, child process idle",
+        ),
+        (
+            ProcessActivity { connections: 3, children: 2, ..ACTIVITY },
+            "3 connections open, 2 child processes idle",
+        ),
+        (
+            ProcessActivity { children: 1, busy_children: 1, ..ACTIVITY },
+            "connection open, child process busy",
+        ),
+        (
+            ProcessActivity { children: 5, busy_children: 2, ..ACTIVITY },
+            "connection open, 2 of 5 child processes busy",
+        ),
+        (
+            ProcessActivity { agent: ProcessState::Busy, ..ACTIVITY },
+            "the agent is using the CPU, connection open",
+        ),
+        (
+            ProcessActivity { agent: ProcessState::Blocked, ..ACTIVITY },
+            "the agent is blocked in the kernel, connection open",
+        ),
+        (
+            ProcessActivity { agent: ProcessState::Frozen, ..ACTIVITY },
+            "the agent's process is frozen (SIGSTOP), connection open",
+        ),
+    ] {
+        let stall = StallReport { processes: Some(processes), ..REPORT };
+        let expected = format!("no output for 7m, no tool running, {expected}");
+        assert_eq!(stall.describe(StopCause::Stalled), expected);
+    }
     assert_eq!(
         StallReport { open_tools: 2, ..REPORT }.describe(StopCause::Stalled),
         "no output for 7m, 2 tools running, its processes could not be inspected"

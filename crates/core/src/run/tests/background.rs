@@ -2,7 +2,7 @@
 
 use super::trace::{check_rest_with, plain};
 use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 const STARTED: &str = "start; spawn; open; exchange; shells 1";
 
@@ -15,47 +15,39 @@ fn hours(hours: u64) -> Limits {
     Limits { time: Some(Span::from_hours(hours)), ..Limits::default() }
 }
 
+fn check(rest: &str, expected: Expect) {
+    check_rest_with(&with_keep_going(hours(5)), STARTED, rest, expected);
+}
+
 #[test]
 fn keep_going_waits_hours_for_background_work() {
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
-        "ends ok; workspace 1; idle; +9m; shells 0; exchange; ends ok; workspace 1; idle",
+    check(
+        "ends ok; workspace 1; idle; +9m; shells 0; exchange; stops 1",
         expect![[r#"
             ends ok          progress
             workspace 1      -
             idle             -
             shells 0         -
             exchange         -
-            ends ok          -
-            workspace 1      -
-            idle             agent stopped, workspace 1; sent continue after stop 1, remaining 4h 51m; > send continue after stop 1
+            stops 1          agent stopped, workspace 1; sent continue after stop 1, remaining 4h 51m; > send continue after stop 1
         "#]],
     );
     // The agent is prompted about it once, and then the run waits.
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
-        "ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; +4h; shells 0; exchange; ends ok; workspace 1; idle; exchange; shells 1; ends ok; workspace 1; idle; tick",
+    check(
+        "ends ok; workspace 1; idle; tick; exchange; stops 1; +4h; shells 0; exchange; stops 1; exchange; shells 1; stops 1; tick",
         expect![[r#"
             ends ok          progress
             workspace 1      -
             idle             -
             tick             agent stopped, workspace 1, 1 running; sent continue after stop 1, remaining 4h 50m; > send continue after stop 1
             exchange         -
-            ends ok          -
-            workspace 1      -
-            idle             -
+            stops 1          -
             shells 0         -
             exchange         -
-            ends ok          -
-            workspace 1      -
-            idle             agent stopped, workspace 1; sent continue after stop 2, remaining 50m; > send continue after stop 2
+            stops 1          agent stopped, workspace 1; sent continue after stop 2, remaining 50m; > send continue after stop 2
             exchange         -
             shells 1         -
-            ends ok          -
-            workspace 1      -
-            idle             -
+            stops 1          -
             tick             agent stopped, workspace 1, 1 running; sent continue after stop 3, remaining 40m; > send continue after stop 3
         "#]],
     );
@@ -63,9 +55,7 @@ fn keep_going_waits_hours_for_background_work() {
 
 #[test]
 fn keep_going_wraps_up_and_stops_background_work_at_limit() {
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
+    check(
         "ends ok; idle; tick; exchange; ends ok; idle; tick; exchange; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
             ends ok          progress
@@ -120,9 +110,7 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
 
 #[test]
 fn confirms_done_claim_despite_background_work() {
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
+    check(
         "claims; ends ok; idle; exchange; claims; ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
             claims           -
@@ -137,9 +125,7 @@ fn confirms_done_claim_despite_background_work() {
             swept 1          swept 1; done; > finish 0
         "#]],
     );
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
+    check(
         "claims; ends ok; idle; exchange; shells 0; claims; ends ok; idle; exit 0",
         expect![[r#"
             claims           -
@@ -157,9 +143,7 @@ fn confirms_done_claim_despite_background_work() {
 
 #[test]
 fn failed_exchange_waits_for_policy_timeout() {
-    check_rest_with(
-        &with_keep_going(hours(5)),
-        STARTED,
+    check(
         "ends 529; idle; tick; exit 143; swept 1",
         expect![[r#"
             ends 529         -
@@ -176,7 +160,7 @@ fn background_work_prevents_idle_stop() {
     check_rest_with(
         &with_keep_going(Limits::default()),
         STARTED,
-        "ends ok; workspace 1; idle; signal 9; swept 1; resumed; shells 1; ends ok; workspace 1; idle; tick; exchange; ends ok; workspace 1; idle; shells 0; exchange; ends ok; workspace 1; idle",
+        "ends ok; workspace 1; idle; signal 9; swept 1; resumed; shells 1; ends ok; workspace 1; idle; tick; exchange; stops 1; shells 0; exchange; stops 1",
         expect![[r#"
             ends ok          progress
             workspace 1      -
@@ -189,14 +173,10 @@ fn background_work_prevents_idle_stop() {
             idle             -
             tick             agent stopped, workspace 1, 1 running; sent continue after stop 2; > send continue after stop 2
             exchange         -
-            ends ok          -
-            workspace 1      -
-            idle             -
+            stops 1          -
             shells 0         -
             exchange         -
-            ends ok          -
-            workspace 1      -
-            idle             agent stopped, workspace 1; sent continue after stop 3; > send continue after stop 3
+            stops 1          agent stopped, workspace 1; sent continue after stop 3; > send continue after stop 3
         "#]],
     );
 }

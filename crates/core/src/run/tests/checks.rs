@@ -2,7 +2,7 @@
 
 use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{Checks, Limits, Policy, Span};
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 fn with_checks(failures_max: u32) -> Policy {
     let checks = Checks::new(vec!["true".to_owned()]);
@@ -10,6 +10,10 @@ fn with_checks(failures_max: u32) -> Policy {
 }
 
 const DONE: &str = "start; spawn; open; exchange; ends ok; idle; exit 0; swept";
+
+fn check(rest: &str, expected: Expect) {
+    check_rest_with(&with_checks(10), DONE, rest, expected);
+}
 
 #[test]
 fn resumes_until_check_passes() {
@@ -66,9 +70,7 @@ fn skips_check_after_failed_attempt() {
 
 #[test]
 fn hanging_check_counts_as_failed() {
-    check_rest_with(
-        &with_checks(10),
-        DONE,
+    check(
         "tick; check stopped",
         expect![[r#"
             tick             stop check (timed_out); > stop check
@@ -79,9 +81,7 @@ fn hanging_check_counts_as_failed() {
 
 #[test]
 fn cancel_stops_check() {
-    check_rest_with(
-        &with_checks(10),
-        DONE,
+    check(
         "cancel person; check stopped",
         expect![[r#"
         cancel person    cancel by person; stop check (cancelled); > stop check
@@ -89,9 +89,7 @@ fn cancel_stops_check() {
     "#]],
     );
     // If the check passes at the same moment, the work is done.
-    check_rest_with(
-        &with_checks(10),
-        DONE,
+    check(
         "cancel person; check passes",
         expect![[r#"
         cancel person    cancel by person; stop check (cancelled); > stop check
@@ -111,18 +109,14 @@ fn cancel_stops_check() {
 
 #[test]
 fn new_supervisor_reruns_check() {
-    check_rest_with(
-        &with_checks(10),
-        DONE,
+    check(
         "recover never; check passes",
         expect![[r#"
             recover never    recovered (checking); > check 1
             check passes     check passed; done; > finish 0
         "#]],
     );
-    check_rest_with(
-        &with_checks(10),
-        DONE,
+    check(
         "cancel term; recover never",
         expect![[r#"
             cancel term      suspend by sigterm; stop check (suspended); > stop check

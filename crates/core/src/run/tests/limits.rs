@@ -2,7 +2,7 @@
 
 use super::trace::{check_rest_with, check_run_with, plain};
 use crate::{Limits, Policy, Span, Usd, WrapUp};
-use expect_test::expect;
+use expect_test::{Expect, expect};
 
 fn with_limits(limits: Limits) -> Policy {
     Policy { limits, ..plain() }
@@ -17,6 +17,14 @@ fn time() -> Policy {
 }
 
 const WORKING: &str = "start; spawn; open; exchange";
+
+fn check_with_budget(rest: &str, expected: Expect) {
+    check_rest_with(&budget(), WORKING, rest, expected);
+}
+
+fn check_with_time(rest: &str, expected: Expect) {
+    check_rest_with(&time(), WORKING, rest, expected);
+}
 
 #[test]
 fn wraps_up_before_budget_is_exhausted() {
@@ -102,9 +110,7 @@ fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
 
 #[test]
 fn reserve_bounds_wrap_up() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; ends aborted; exchange; usage 50000; tick; exit 143",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -115,9 +121,7 @@ fn reserve_bounds_wrap_up() {
             exit 143         ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
         "#]],
     );
-    check_rest_with(
-        &time(),
-        WORKING,
+    check_with_time(
         "+5m; activity; tick; ends aborted; exchange; activity; tick; exit 143",
         expect![[r#"
             activity         -
@@ -130,9 +134,7 @@ fn reserve_bounds_wrap_up() {
         "#]],
     );
     // Nothing remains once the interrupted exchange is counted.
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; usage 50000; ends aborted; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -145,9 +147,7 @@ fn reserve_bounds_wrap_up() {
 
 #[test]
 fn wraps_up_in_next_attempt_after_ignored_interrupt() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; tick; exit 143; tick; resumed; completes",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -158,9 +158,7 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
         "#]],
     );
     // There is no third wrap-up.
-    check_rest_with(
-        &time(),
-        WORKING,
+    check_with_time(
         "+5m; activity; tick; ends aborted; exchange; signal 9; tick; resumed; signal 9",
         expect![[r#"
             activity         -
@@ -176,9 +174,7 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
 
 #[test]
 fn work_finished_at_the_limit_is_done() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; ends ok; idle; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -188,9 +184,7 @@ fn work_finished_at_the_limit_is_done() {
         "#]],
     );
     // Background work stops at the limit.
-    check_rest_with(
-        &time(),
-        WORKING,
+    check_with_time(
         "shells 1; +9m; ends ok; idle; tick; exit 143",
         expect![[r#"
             shells 1         -
@@ -254,9 +248,7 @@ fn stops_agent_without_wrap_up() {
 
 #[test]
 fn starts_nothing_beyond_a_limit() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "bill 1000000; signal 9",
         expect![[r#"
         signal 9         crashed -> over_budget by limit of budget by crashed; > sweep; over_budget by limit of budget by crashed; > finish 21
@@ -285,25 +277,19 @@ fn agents_own_limit_ends_run_unless_run_limit_is_higher() {
         fails budget     agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "works; fails budget",
         expect![[r#"
         fails budget     agent_budget -> resume_within_limit in 0s: 2 resume s1, continue (agent_budget); > sweep; attempt 2 resume s1, continue (agent_budget), remaining 1000000 of budget; > spawn 2
     "#]],
     );
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "fails budget",
         expect![[r#"
         fails budget     agent_budget -> over_budget by agent_budget; > sweep; over_budget by agent_budget; > finish 21
     "#]],
     );
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "bill 1000000; works; fails budget",
         expect![[r#"
         fails budget     agent_budget -> over_budget by limit of budget by agent_budget; > sweep; over_budget by limit of budget by agent_budget; > finish 21
@@ -329,9 +315,7 @@ fn resumes_once_after_memory_limit() {
 
 #[test]
 fn cancel_during_wrap_up_ends_run() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; cancel person; ends aborted; exit 0",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -340,9 +324,7 @@ fn cancel_during_wrap_up_ends_run() {
             exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; ends aborted; exchange; cancel term; exit 143",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
@@ -356,9 +338,7 @@ fn cancel_during_wrap_up_ends_run() {
 
 #[test]
 fn new_supervisor_counts_unsupervised_usage() {
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 100; recover live; usage 960000; recover live; ends aborted; exchange; completes",
         expect![[r#"
             usage 100        -
@@ -371,9 +351,7 @@ fn new_supervisor_counts_unsupervised_usage() {
         "#]],
     );
     // The prompt was sent, but the agent died before receiving it.
-    check_rest_with(
-        &budget(),
-        WORKING,
+    check_with_budget(
         "usage 960000; ends aborted; recover gone; tick; resumed; completes",
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt

@@ -14,8 +14,8 @@
 //! - `retry` is `tick; spawn` for the attempt that the line above announces, and `inspect` is its `tick` alone,
 //!   which inspects the session.
 //!
-//! Two words print the results of their last event: `completes` is `ends ok; idle; exit 0`, and `fails 529` is
-//! `ends 529; exit 1`.
+//! Three words print the results of their last event: `completes` is `ends ok; idle; exit 0`, `fails 529` is
+//! `ends 529; exit 1`, and `stops 1` is `ends ok; workspace 1; idle` after progress.
 
 use crate::{
     Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
@@ -136,6 +136,10 @@ impl TraceRun<'_> {
             ("completes", _) => {
                 self.check_results(&[("ends ok", "progress"), ("idle", "input closed; > close input")], "");
                 "exit 0"
+            }
+            ("stops", workspace) => {
+                self.check_results(&[("ends ok", "-"), (&format!("workspace {workspace}"), "-")], "");
+                "idle"
             }
             ("fails", result) => {
                 self.check_results(&[(&format!("ends {result}"), "-")], "");
