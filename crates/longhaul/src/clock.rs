@@ -50,7 +50,7 @@ impl LiveClock {
 
     /// Returns the moment of this clock at which the calendar clock will show `time`, as a server reports it.
     /// The two differ after the calendar clock was set.
-    pub(crate) fn from_calendar(&self, time: Moment) -> Moment {
+    pub(crate) fn at_calendar_time(&self, time: Moment) -> Moment {
         let (at, calendar) = (self.at(), calendar_now());
         let (ahead, behind) = (at.since(calendar), calendar.since(at));
         if ahead.max(behind) < STEP_MIN { time } else { Moment((time + ahead).0.saturating_sub(behind.0)) }
@@ -140,9 +140,9 @@ mod tests {
     fn calendar_time_is_as_far_away_as_on_the_calendar_clock() {
         let mut clock = LiveClock::new();
         let reset = calendar_now() + Span::from_hours(1);
-        assert_eq!(clock.from_calendar(reset), reset);
+        assert_eq!(clock.at_calendar_time(reset), reset);
         clock.advance_to(clock.at() + Span::from_hours(3));
-        let wait = clock.from_calendar(reset).since(clock.at());
+        let wait = clock.at_calendar_time(reset).since(clock.at());
         assert!(wait <= Span::from_hours(1) && wait > Span::from_mins(50), "{wait}");
     }
 }

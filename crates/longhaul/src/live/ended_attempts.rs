@@ -109,6 +109,6 @@ impl EndedAttempts {
 /// Converts the reset of the usage window to a moment of the run's clock.
 fn use_clock(clock: &LiveClock, evidence: &mut Evidence) {
     if let Some(resets_at) = evidence.rate_limit.as_mut().and_then(|limit| limit.resets_at.as_mut()) {
-        *resets_at = clock.from_calendar(*resets_at);
+        *resets_at = clock.at_calendar_time(*resets_at);
     }
 }
