@@ -511,8 +511,16 @@ fn every_file_and_every_key_is_documented() {
     assert!(files.is_subset(&documented), "{:?}", files.difference(&documented));
     // These files exist only after events that this run did not have, or while a run is active.
     let absent = documented.difference(&files).map(String::as_str).collect::<Vec<_>>();
-    let rare = ["answers.json", "background.json", "input", "requests.txt", "summary/", "watchdog.json"]
-        .map(|name| format!("attempts/NNN/{name}"));
+    let rare = [
+        "answers.json",
+        "background.json",
+        "disk-full",
+        "input",
+        "requests.txt",
+        "summary/",
+        "watchdog.json",
+    ]
+    .map(|name| format!("attempts/NNN/{name}"));
     let others = [
         "changes/",
         "diagnostic/",
