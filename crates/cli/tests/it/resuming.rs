@@ -159,7 +159,8 @@ fn resume_in_a_moved_workspace_needs_cwd() {
 fn missing_program_ends_a_resumed_run_at_once() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let agent = stage.script("agent", &format!("exec '{LONGHAUL}' drill-agent \"$@\""));
-    stage.run(&agent, &["p"]).against(&server).output().envelope(0);
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&agent, &args).against(&server).output().envelope(0);
     fs::remove_file(&agent).expect("the program exists");
     let envelope = resume(&stage, &server, &["@", "more"]).envelope(20);
     assert_eq!(
