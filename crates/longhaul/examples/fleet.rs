@@ -124,8 +124,10 @@ impl Observer for Counter {
             self.writes = true;
             self.totals.writing.set(self.totals.writing.get() + 1);
         }
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
-        self.totals.lines.set(self.totals.lines.get() + lines as u64);
+        // By parts whose number of lines fits into a byte: the compiler vectorizes the sum.
+        let lines = |part: &[u8]| u64::from(part.iter().map(|byte| u8::from(*byte == b'\n')).sum::<u8>());
+        let lines: u64 = bytes.chunks(255).map(lines).sum();
+        self.totals.lines.set(self.totals.lines.get() + lines);
     }
 }
 

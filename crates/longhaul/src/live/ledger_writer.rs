@@ -42,7 +42,7 @@ impl LedgerWriter {
             self.ledger = Ledger::open(&self.home, timeout).ok();
         }
         let Some(ledger) = &mut self.ledger else { return };
-        match ledger.upsert(&entry) {
+        match ledger.upsert(&entry).and_then(|()| ledger.shrink()) {
             Ok(()) => {
                 self.written = Some(self.entry.run.clone());
                 self.home.clear_stale(self.dir.id());

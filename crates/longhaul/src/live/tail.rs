@@ -8,7 +8,9 @@ use std::mem;
 use std::path::Path;
 
 // Largest read. It bounds memory, and deadlines are checked between reads.
-const CHUNK_BYTES: usize = 64 * 1024;
+const CHUNK_BYTES_MAX: usize = 64 * 1024;
+// First read. Its size doubles while reads are full: one process may follow a hundred agents that write little.
+const CHUNK_BYTES_MIN: usize = 4 * 1024;
 
 /// Opens the file without updates of its access time where the system has them for each read. They would turn every
 /// read of a growing file into a write.
@@ -25,30 +27,60 @@ fn open(path: &Path) -> io::Result<File> {
 
 pub(crate) struct Tail {
     file: File,
-    chunk: Box<[u8]>,
-    /// Whether the last read reached the end, so that the next one can be skipped.
-    at_end: bool,
+    chunk: Vec<u8>,
+    /// Number of bytes of the last read. Fewer than a chunk are the end, so that the next read can be skipped.
+    last_bytes: usize,
 }
 
 impl Tail {
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
-        Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES].into_boxed_slice(), at_end: false })
+        Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES_MIN], last_bytes: 0 })
     }
 
     /// Returns the next bytes, or an empty slice at the current end.
     pub(crate) fn read(&mut self) -> io::Result<&[u8]> {
-        if mem::take(&mut self.at_end) {
+        let last_bytes = mem::take(&mut self.last_bytes);
+        if last_bytes == self.chunk.len() {
+            self.chunk.resize((2 * last_bytes).min(CHUNK_BYTES_MAX), 0);
+        } else if last_bytes > 0 {
             return Ok(&[]);
         }
         loop {
             match self.file.read(&mut self.chunk) {
                 Ok(length) => {
-                    self.at_end = length > 0 && length < CHUNK_BYTES;
+                    self.last_bytes = length;
                     return Ok(&self.chunk[..length]);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::OpenOptions;
+    use std::io::Write;
+
+    #[test]
+    fn reads_what_is_written_in_growing_chunks() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let mut tail = Tail::open(file.path()).expect("it exists");
+        let mut out = OpenOptions::new().append(true).open(file.path()).expect("it exists");
+        for bytes in [0, 10, CHUNK_BYTES_MIN, 3 * CHUNK_BYTES_MAX, 1] {
+            let written: Vec<u8> = (0..bytes).map(|index| index as u8).collect();
+            out.write_all(&written).expect("the disk has space");
+            let mut read = Vec::new();
+            loop {
+                match tail.read().expect("it is readable") {
+                    [] => break,
+                    chunk => read.extend_from_slice(chunk),
+                }
+            }
+            assert_eq!(read, written);
+        }
+        assert_eq!(tail.chunk.len(), CHUNK_BYTES_MAX);
     }
 }

@@ -82,6 +82,11 @@ impl Ledger {
         Ok(())
     }
 
+    /// Frees the memory of cached pages, for a process that keeps the ledger open and rarely writes to it.
+    pub fn shrink(&self) -> Result<(), LedgerError> {
+        self.query(|db| db.execute_batch("PRAGMA shrink_memory"))
+    }
+
     pub(super) fn query<T>(
         &self,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
