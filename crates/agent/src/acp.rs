@@ -52,8 +52,8 @@ impl Dialect for Acp {
         NEEDED_SUFFIXES.iter().any(|suffix| name.ends_with(suffix)) || name == "CLAUDE_CONFIG_DIR"
     }
 
-    fn advice(&self, fault: Fault) -> Option<&'static str> {
-        ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
+    fn advice(&self) -> &'static [(Fault, &'static str)] {
+        &ADVICE
     }
 
     /// The input outlives the supervisor: at its end, agents drop their turn or their process.

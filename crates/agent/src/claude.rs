@@ -66,8 +66,8 @@ impl Dialect for Claude {
         environment::is_needed(name, is_set)
     }
 
-    fn advice(&self, fault: Fault) -> Option<&'static str> {
-        ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
+    fn advice(&self) -> &'static [(Fault, &'static str)] {
+        &ADVICE
     }
 
     fn invocation(&self, context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {

@@ -25,8 +25,8 @@ pub trait Dialect: Send + Sync {
     /// `is_set` reports whether another variable is set.
     fn needs_variable(&self, name: &str, is_set: &dyn Fn(&str) -> bool) -> bool;
 
-    /// Returns advice for the user about a fault, as far as it differs from agent to agent.
-    fn advice(&self, fault: Fault) -> Option<&'static str>;
+    /// Returns advice for the user about faults, as far as it differs from agent to agent.
+    fn advice(&self) -> &'static [(Fault, &'static str)];
 
     /// Returns how to start the agent for one attempt, and the first bytes of its input. A prompt that
     /// continues earlier work lists the side effects that must not be repeated and those to check.
@@ -327,4 +327,10 @@ pub fn dialect_for(name: &str, tables: Tables) -> Option<Box<dyn Dialect>> {
         "claude" => Some(Box::new(Claude(tables))),
         _ => None,
     }
+}
+
+/// Returns the dialect of this agent with the bundled tables, or `None` if the name is unknown, such as that of an
+/// agent of a newer version.
+pub fn dialect_named(name: &str) -> Option<Box<dyn Dialect>> {
+    dialect_for(name, Tables::default())
 }

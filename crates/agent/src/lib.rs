@@ -44,7 +44,8 @@ pub use claude::researchgym;
 pub use conversation::Conversation;
 pub use dialect::{
     AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
-    RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for, task_with_follow_ups,
+    RecordedAttempt, SessionStart, default_dialect, default_environment, dialect_for, dialect_named,
+    task_with_follow_ups,
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{

@@ -24,7 +24,6 @@ mod output;
 mod own_program;
 mod policy_flags;
 mod prompt_arg;
-mod run_dialect;
 mod run_history;
 mod run_learning;
 mod runtime;

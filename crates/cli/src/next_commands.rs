@@ -5,7 +5,7 @@ use longhaul::find_agent::find_claude;
 use longhaul_agent::default_dialect;
 use longhaul_core::{
     AgentProgram, Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec,
-    Span, StartupError, Usd, flag_span,
+    Span, StartupError, Usd, exact_span,
 };
 use longhaul_store::{Journal, RunDir};
 use std::path::Path;
@@ -108,7 +108,7 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
         }
         Some(Fault::AttemptTimeout) => {
             let longer = policy.attempt_timeout?.doubled(1);
-            Some(vec![format!("--attempt-timeout {}", flag_span(longer))])
+            Some(vec![format!("--attempt-timeout {}", exact_span(longer))])
         }
         Some(Fault::OutOfMemory) => {
             let bytes = policy.limits.memory?.saturating_mul(2);
@@ -175,7 +175,7 @@ pub fn flags_to_raise_limits(policy: &Policy, used: &LimitUsage, ended_by: Optio
         (limits.time != before.time || limits.wall != before.wall).then(|| {
             // One of the two is set, or both grew by the same amount.
             let (after, before) = (limits.time.or(limits.wall), before.time.or(before.wall));
-            format!("--add-time {}", flag_span(after.unwrap_or_default() - before.unwrap_or_default()))
+            format!("--add-time {}", exact_span(after.unwrap_or_default() - before.unwrap_or_default()))
         }),
         limits.turns.filter(|_| limits.turns != before.turns).map(|total| format!("--max-turns {total}")),
     ];

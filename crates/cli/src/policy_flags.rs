@@ -142,7 +142,7 @@ mod tests {
     use crate::args::Cli;
     use crate::time_arg::duration;
     use clap::CommandFactory;
-    use longhaul_core::{Preset, Span, flag_span};
+    use longhaul_core::{Preset, Span, exact_span};
 
     #[test]
     fn help_states_each_default() {
@@ -169,7 +169,7 @@ mod tests {
             (604_800_000, "168h"),
             (3_601_000, "1h1s"),
         ] {
-            assert_eq!(flag_span(Span(millis)), text);
+            assert_eq!(exact_span(Span(millis)), text);
             assert_eq!(duration(text), Ok(Span(millis)));
         }
     }

@@ -87,7 +87,7 @@ pub use run::{
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,
-    flag_span,
+    exact_span,
 };
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,

@@ -6,9 +6,9 @@ use crate::failure::Failure;
 use crate::next_commands::quoted;
 use longhaul::{Environment, MARKER_VARIABLE};
 use longhaul_agent::{
-    AgentContext, Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, Tables, dialect_for,
+    AgentContext, Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, dialect_named,
 };
-use longhaul_core::flag_span as span;
+use longhaul_core::exact_span as span;
 use longhaul_core::{
     AttemptPlan, GuardRules, LimitUsage, Policy, Preset, PromptKind, RunId, RunSpec, SessionId, SessionPlan,
     Span, WorstCase,
@@ -122,7 +122,7 @@ pub fn print(
     // The agent's own limit on cost is one of its arguments.
     let remaining = policy.limits.remaining(&LimitUsage::default());
     let plan = AttemptPlan { remaining, ..AttemptPlan::new(1, session, PromptKind::Task) };
-    let dialect = dialect_for(&spec.agent.name, Tables::default()).expect("the flags name an agent");
+    let dialect = dialect_named(&spec.agent.name).expect("the flags name an agent");
     let mut invocation = dialect.invocation(&context, &plan, &PriorAttempts::default());
     invocation.env_set.push((MARKER_VARIABLE.to_owned(), format!("{}/<random>", context.run_id)));
     let summary = policy.handoff_summary.as_ref().and_then(|summary| {

@@ -4,11 +4,11 @@
 
 use super::events::line;
 use super::out;
-use crate::run_dialect::dialect_of;
 use longhaul::{Observer, StepView};
-use longhaul_agent::{Dialect, default_dialect};
+use longhaul_agent::{Dialect, dialect_named};
 use longhaul_core::{Record, RunId, Step};
 use longhaul_store::{JournalEntry, RunDir};
+use memchr::memchr_iter;
 use serde_json::value::{RawValue, to_raw_value};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -20,7 +20,8 @@ const ATTEMPT_RESULT: &str = "attempt_result";
 /// Prints both streams on stdout.
 pub struct Stream {
     run: String,
-    dialect: Box<dyn Dialect>,
+    /// `None` before the start, and for an unknown agent.
+    dialect: Option<Box<dyn Dialect>>,
     /// Number of records so far.
     seq: u64,
     /// An incomplete line.
@@ -29,16 +30,15 @@ pub struct Stream {
 
 impl Stream {
     pub fn new() -> Stream {
-        Stream { run: String::new(), dialect: default_dialect(), seq: 0, partial: Vec::new() }
+        Stream { run: String::new(), dialect: None, seq: 0, partial: Vec::new() }
     }
 }
 
 impl Observer for Stream {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
         self.run = run.to_string();
-        if let Some(dir) = RunDir::from_path(dir.to_owned()) {
-            self.dialect = dialect_of(&dir);
-        }
+        let plan = RunDir::from_path(dir.to_owned()).and_then(|dir| dir.plan().ok());
+        self.dialect = plan.and_then(|plan| dialect_named(&plan.spec.agent.name));
     }
 
     fn on_replay(&mut self, entry: &JournalEntry) {
@@ -60,29 +60,25 @@ impl Observer for Stream {
     fn on_bytes(&mut self, bytes: &[u8]) {
         // Whole lines only, so that Longhaul's lines never end up inside the agent's.
         self.partial.extend_from_slice(bytes);
-        if let Some(end) = self.partial.iter().rposition(|byte| *byte == b'\n') {
-            let mut stdout = out::printer_of_bytes();
-            // Unchanged lines are written together.
-            let (mut unchanged, mut offset) = (0, 0);
-            for line in self.partial[..=end].split_inclusive(|byte| *byte == b'\n') {
-                if let Some(result) = attempt_result(&*self.dialect, line) {
-                    let _ = stdout.write_all(&self.partial[unchanged..offset]);
-                    let _ = stdout.write_all(&result);
-                    unchanged = offset + line.len();
-                }
-                offset += line.len();
+        let mut stdout = out::printer_of_bytes();
+        // Unchanged lines are written together.
+        let (mut unchanged, mut offset) = (0, 0);
+        for end in memchr_iter(b'\n', &self.partial) {
+            if let Some(result) = attempt_result(self.dialect.as_deref(), &self.partial[offset..=end]) {
+                let _ = stdout.write_all(&self.partial[unchanged..offset]);
+                let _ = stdout.write_all(&result);
+                unchanged = end + 1;
             }
-            let _ = stdout.write_all(&self.partial[unchanged..offset]);
-            self.partial.drain(..=end);
+            offset = end + 1;
         }
+        let _ = stdout.write_all(&self.partial[unchanged..offset]);
+        self.partial.drain(..offset);
     }
 }
 
 /// Returns a result with another type, or `None` for another line. All other values keep their text.
-fn attempt_result(dialect: &dyn Dialect, line: &[u8]) -> Option<Vec<u8>> {
-    if !dialect.is_result(line) {
-        return None;
-    }
+fn attempt_result(dialect: Option<&dyn Dialect>, line: &[u8]) -> Option<Vec<u8>> {
+    dialect.filter(|dialect| dialect.is_result(line))?;
     let mut event: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(line).ok()?;
     event.insert("type".to_owned(), to_raw_value(ATTEMPT_RESULT).ok()?);
     let mut line = serde_json::to_vec(&event).ok()?;
@@ -92,11 +88,12 @@ fn attempt_result(dialect: &dyn Dialect, line: &[u8]) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{attempt_result, default_dialect};
+    use super::attempt_result;
+    use longhaul_agent::default_dialect;
 
     #[track_caller]
     fn check(line: &str, expected: Option<&str>) {
-        let result = attempt_result(&*default_dialect(), line.as_bytes());
+        let result = attempt_result(Some(&*default_dialect()), line.as_bytes());
         assert_eq!(result, expected.map(|line| line.as_bytes().to_vec()), "{line}");
     }
 

@@ -10,7 +10,7 @@ use crate::recovering::{
 use crate::server::{Server, WORK};
 use crate::tidy;
 use expect_test::{Expect, expect};
-use longhaul_agent::{DoneSignals, Guards, Tables, dialect_for};
+use longhaul_agent::{DoneSignals, Guards, dialect_named};
 use longhaul_core::Exit;
 use longhaul_store::RunDir;
 use serde_json::Value;
@@ -51,7 +51,7 @@ pub fn assert_transcript_complete(run: &RunDir) {
         let number = attempt.number();
         let stream = fs::read(attempt.stream_path()).unwrap_or_default();
         let agent = run.plan().expect("the plan can be read").spec.agent.name;
-        let dialect = dialect_for(&agent, Tables::default()).expect("the dialect exists");
+        let dialect = dialect_named(&agent).expect("the dialect exists");
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.collect_messages(number);
         decoder.feed(&stream, &mut Vec::new());

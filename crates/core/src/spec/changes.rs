@@ -36,7 +36,7 @@ impl Policy {
     /// apply.
     pub fn settings(&self) -> Vec<(&'static str, Option<String>)> {
         let none = || NONE.to_owned();
-        let time = |span: Option<Span>| Some(span.map_or_else(none, flag_span));
+        let time = |span: Option<Span>| Some(span.map_or_else(none, exact_span));
         let limits = &self.limits;
         let outage = match self.outage_bound {
             OutageBound::Time(limit) => time(limit),
@@ -60,8 +60,8 @@ impl Policy {
             ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
             ("max_retries", Some(self.retries_max.to_string())),
             ("max_attempts", Some(self.attempts_max.to_string())),
-            ("retry_base", Some(flag_span(self.backoff.base))),
-            ("retry_cap", Some(flag_span(self.backoff.cap))),
+            ("retry_base", Some(exact_span(self.backoff.base))),
+            ("retry_cap", Some(exact_span(self.backoff.cap))),
             ("retry_jitter", Some(jitter)),
             ("outage_limit", outage),
             ("attempt_timeout", time(self.attempt_timeout)),
@@ -116,12 +116,12 @@ impl RunSpec {
         };
         let checks = self.policy.checks.as_ref();
         let review = checks.and_then(|checks| checks.review.as_ref());
-        let timeout = checks.map(|checks| checks.timeout.map_or_else(|| NONE.to_owned(), flag_span));
+        let timeout = checks.map(|checks| checks.timeout.map_or_else(|| NONE.to_owned(), exact_span));
         let limits = [
             ("max_failed_checks", checks.map(|checks| checks.failures_max.to_string())),
             ("check_timeout", timeout),
             ("review", review.map(|review| review.model.clone().unwrap_or_else(|| "same".to_owned()))),
-            ("review_timeout", review.map(|review| flag_span(review.timeout))),
+            ("review_timeout", review.map(|review| exact_span(review.timeout))),
             ("allow_denials", Some(self.policy.allow_denials.to_string())),
         ];
         let text = |value: Option<String>| SettingValue::Text(value.unwrap_or_else(|| NONE.to_owned()));
@@ -162,7 +162,7 @@ impl SettingValue<'_> {
 }
 
 /// Returns the text of a span without loss, such as `1h30m`.
-pub fn flag_span(span: Span) -> String {
+pub fn exact_span(span: Span) -> String {
     let millis = span.millis();
     let seconds = millis / 1000;
     if span == Span(u64::MAX) {

@@ -1,7 +1,7 @@
 //! Loads work from files that the agent wrote, for a handoff prompt without the records of a run.
 
 use super::{RecordedWork, end_of};
-use longhaul_agent::{AGENTS, Conversation, Dialect, HandoffReason, Tables, dialect_for};
+use longhaul_agent::{AGENTS, Conversation, Dialect, HandoffReason, dialect_named};
 use longhaul_store::open_regular;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl RecordedWork {
     /// # Errors
     /// Returns an error if a file cannot be read, or if the task is unknown.
     pub fn from_files(files: &[PathBuf], task: Option<&str>) -> Result<RecordedWork, HandoffError> {
-        let dialects = AGENTS.iter().filter_map(|agent| dialect_for(agent, Tables::default()));
+        let dialects = AGENTS.iter().filter_map(|agent| dialect_named(agent));
         let mut works = dialects.map(|dialect| RecordedWork::from_files_of(files, &*dialect, task));
         let work = works.find(|work| !matches!(work, Err(HandoffError::UnknownFormat(_))));
         work.unwrap_or_else(|| Err(HandoffError::UnknownFormat(files.first().cloned().unwrap_or_default())))

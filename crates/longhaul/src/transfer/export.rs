@@ -8,7 +8,7 @@ use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, WorkspaceManifest};
 use crate::live::{RunMarker, processes_with};
 use jiff::Timestamp;
-use longhaul_agent::{Tables, dialect_for};
+use longhaul_agent::dialect_named;
 use longhaul_core::{Moment, Outcome, Run, RunId, Workflow, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Home, Journal, LoadedJournal, RunDir, StoreError, WorkflowDir};
 use serde::Serialize;
@@ -146,7 +146,7 @@ impl Package {
         let plan = dir.plan()?;
         check_stopped(dir.id(), outcome, &RunMarker::new(dir, &plan))?;
         files_of(dir.path(), prefix, &mut self.sources)?;
-        let dialect = dialect_for(&plan.spec.agent.name, Tables::default());
+        let dialect = dialect_named(&plan.spec.agent.name);
         let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
         let config_dir = layout.and_then(|layout| layout.config_dir(&|name| env::var_os(name)));
         for session in sessions_of(&plan, &history) {

@@ -1,6 +1,6 @@
 use super::{CompletedSpan, ConversationSpans};
 use expect_test::{Expect, expect};
-use longhaul_agent::{DoneSignals, Guards, Tables, dialect_for};
+use longhaul_agent::{DoneSignals, Guards, dialect_named};
 use longhaul_core::{Exit, Moment};
 
 const START: Moment = Moment(1_000_000);
@@ -12,7 +12,7 @@ fn check(stream: &str, expected: &Expect) {
 }
 
 fn spans(pieces: &[&str]) -> String {
-    let dialect = dialect_for("claude", Tables::default()).expect("it is known");
+    let dialect = dialect_named("claude").expect("it is known");
     let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
     decoder.collect_messages(1);
     let mut conversation = ConversationSpans::new(START, 0);

@@ -2,7 +2,7 @@
 
 use super::{Isolation, PhaseFile, WorkflowFile};
 use crate::{Condition, ItemSource};
-use longhaul_core::{Reaction, WorkflowPolicy, flag_span};
+use longhaul_core::{Reaction, WorkflowPolicy, exact_span};
 
 impl WorkflowFile {
     /// Draws the graph of phases: each below those that it needs.
@@ -58,7 +58,7 @@ impl WorkflowFile {
             runs => format!("at most {runs} runs at a time"),
         });
         parts.extend(self.limits.budget.map(|budget| format!("budget {budget}")));
-        parts.extend(self.limits.time.map(|time| format!("time limit {}", flag_span(time))));
+        parts.extend(self.limits.time.map(|time| format!("time limit {}", exact_span(time))));
         parts.join(", ")
     }
 

@@ -3,8 +3,7 @@
 use super::attempt_banners::Attempts;
 use super::filter::{LogFilter, moment};
 use super::{LogReader, ReadError};
-use crate::run_dialect::dialect_of;
-use longhaul_agent::Dialect;
+use longhaul_agent::{Dialect, dialect_named};
 use longhaul_core::Moment;
 use longhaul_store::{RunDir, StoreError, open_regular};
 use std::fs::File;
@@ -18,7 +17,8 @@ const TIMED_LINE_BYTES_MAX: u64 = 1 << 20;
 
 pub struct Raw {
     dir: RunDir,
-    dialect: Box<dyn Dialect>,
+    /// `None` for an unknown agent, whose events have no known times.
+    dialect: Option<Box<dyn Dialect>>,
     filter: LogFilter,
     /// Whether an attempt's stream may still grow.
     follows: bool,
@@ -44,7 +44,7 @@ struct Stream {
 
 impl Raw {
     pub fn new(dir: &RunDir, filter: LogFilter, follows: bool) -> Raw {
-        let dialect = dialect_of(dir);
+        let dialect = dir.plan().ok().and_then(|plan| dialect_named(&plan.spec.agent.name));
         Raw { dir: dir.clone(), dialect, filter, follows, stream: None, done: 0, has_printed: false }
     }
 
@@ -94,7 +94,7 @@ impl LogReader for Raw {
                 },
             };
             let number = stream.attempt;
-            self.has_printed |= stream.print(&*self.dialect, out)?;
+            self.has_printed |= stream.print(self.dialect.as_deref(), out)?;
             if self.follows && !attempts.has_ended(number) {
                 self.stream = Some(stream);
                 return Ok(());
@@ -117,7 +117,7 @@ impl LogReader for Raw {
 }
 
 impl Stream {
-    fn print(&mut self, dialect: &dyn Dialect, out: &mut dyn Write) -> Result<bool, ReadError> {
+    fn print(&mut self, dialect: Option<&dyn Dialect>, out: &mut dyn Write) -> Result<bool, ReadError> {
         let failed = |path: &Path, cause| {
             ReadError::Failed(StoreError::Io { action: "read", path: path.to_owned(), cause })
         };
@@ -142,7 +142,7 @@ impl Stream {
         }
     }
 
-    fn skip_early_events(&mut self, dialect: &dyn Dialect) -> io::Result<()> {
+    fn skip_early_events(&mut self, dialect: Option<&dyn Dialect>) -> io::Result<()> {
         let Some(since) = self.since else { return Ok(()) };
         self.file.seek(SeekFrom::Start(self.offset))?;
         let (mut reader, mut line) = (BufReader::with_capacity(CHUNK_BYTES, &self.file), Vec::new());
@@ -156,7 +156,7 @@ impl Stream {
                     return Ok(());
                 }
             }
-            let at = dialect.timestamp(&line).and_then(|at| moment(&at));
+            let at = dialect.and_then(|dialect| moment(&dialect.timestamp(&line)?));
             if at.is_some_and(|at| at >= since) {
                 self.since = None;
                 return Ok(());

@@ -6,7 +6,7 @@ use super::unfinished_runs;
 use crate::config::find::user_file;
 use crate::next_commands::quoted;
 use longhaul::workflow::recoverable_workflows;
-use longhaul_agent::{Tables, default_dialect, dialect_for};
+use longhaul_agent::{default_dialect, dialect_named};
 use longhaul_store::{Home, StoreError, read_regular};
 use std::collections::BTreeSet;
 use std::env;
@@ -92,7 +92,7 @@ pub fn needed(home: &Home) -> Result<Vec<Variable>, StoreError> {
     let mut dialects = vec![default_dialect()];
     for workflow in recoverable_workflows(home)? {
         let runs = workflow.plan().map(|plan| plan.runs).unwrap_or_default();
-        dialects.extend(runs.iter().filter_map(|spec| dialect_for(&spec.agent.name, Tables::default())));
+        dialects.extend(runs.iter().filter_map(|spec| dialect_named(&spec.agent.name)));
     }
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut names: BTreeSet<String> =

@@ -1,7 +1,7 @@
 //! Reads what `show` needs from a run's other files: the agent, from the start of a stream, and the file
 //! sizes.
 
-use longhaul_agent::{DoneSignals, Guards, Tables, dialect_for};
+use longhaul_agent::{DoneSignals, Guards, dialect_named};
 use longhaul_core::{Fault, RunHistory};
 use longhaul_store::{Plan, RunDir, open_regular};
 use serde::Serialize;
@@ -46,7 +46,7 @@ pub fn agent_info(dir: &RunDir, plan: &Plan, history: &RunHistory) -> AgentInfo 
     let mut is_subscription =
         history.attempts().iter().any(|attempt| attempt.fault() == Some(Fault::UsageLimit));
     for attempt in dir.attempts().unwrap_or_default().iter().rev() {
-        let Some(dialect) = dialect_for(&plan.spec.agent.name, Tables::default()) else { break };
+        let Some(dialect) = dialect_named(&plan.spec.agent.name) else { break };
         let Some(head) = head_of(&attempt.stream_path()).filter(|head| !head.is_empty()) else { continue };
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.feed(&head, &mut Vec::new());

@@ -1,7 +1,7 @@
 //! Describes each fault: its meaning, its evidence, and advice for the user.
 
 use super::plural;
-use longhaul_agent::{Tables, dialect_for};
+use longhaul_agent::dialect_named;
 use longhaul_core::{
     AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
     TerminalReason,
@@ -31,9 +31,8 @@ const ADVICE: [(Fault, &str); 6] = [
 
 /// Returns advice for a run of this agent.
 pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
-    let dialect = dialect_for(agent, Tables::default());
-    let common = || ADVICE.iter().find(|(of, _)| *of == fault).map(|(_, advice)| *advice);
-    dialect.and_then(|dialect| dialect.advice(fault)).or_else(common)
+    let of_agent = dialect_named(agent).map(|dialect| dialect.advice()).unwrap_or_default();
+    of_agent.iter().chain(&ADVICE).find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
 }
 
 /// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
