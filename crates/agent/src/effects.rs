@@ -15,12 +15,12 @@ use crate::toml_table::{self, TableError};
 use program::{OptionPattern, ProgramRule};
 use serde::Deserialize;
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 use toml::Spanned;
 
-static BUNDLED: LazyLock<EffectRules> =
+static BUNDLED: LazyLock<Arc<EffectRules>> =
     // A test parses the bundled table. With an empty one, no effect is remembered.
-    LazyLock::new(|| EffectRules::parse(include_str!("effects.toml")).unwrap_or_default());
+    LazyLock::new(|| Arc::new(EffectRules::parse(include_str!("effects.toml")).unwrap_or_default()));
 
 // A longer script writes files rather than commands, and is not worth parsing to its end.
 const SCRIPT_BYTES_MAX: usize = 64 << 10;
@@ -60,8 +60,8 @@ struct Table {
 }
 
 impl EffectRules {
-    /// Returns the bundled table.
-    pub fn bundled() -> &'static EffectRules {
+    /// Returns the bundled table, which all runs of a process share.
+    pub fn bundled() -> &'static Arc<EffectRules> {
         &BUNDLED
     }
 

@@ -33,7 +33,7 @@ pub struct Tables {
 
 impl Default for Tables {
     fn default() -> Tables {
-        Tables { prices: Prices::bundled().clone(), effects: EffectRules::bundled().clone().into() }
+        Tables { prices: Prices::bundled().clone(), effects: Arc::clone(EffectRules::bundled()) }
     }
 }
 
@@ -47,7 +47,7 @@ impl TryFrom<UserTables> for Tables {
         }
         if let Some(text) = &tables.effects {
             let effects = EffectRules::parse(text).map_err(UserTablesError::Effects)?;
-            all.effects = effects.merged_with(EffectRules::bundled().clone()).into();
+            all.effects = effects.merged_with(EffectRules::clone(&all.effects)).into();
         }
         Ok(all)
     }

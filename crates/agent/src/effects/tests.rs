@@ -161,8 +161,9 @@ fn parses_user_table() {
 fn user_table_extends_bundled_table() {
     let text =
         "tools = [\"WebFetch\"]\n[[program]]\nnames = [\"deploy.sh\", \"git\"]\nstarts_with = [\"prod\"]\n";
-    let effects =
-        EffectRules::parse(text).expect("the table is valid").merged_with(EffectRules::bundled().clone());
+    let effects = EffectRules::parse(text)
+        .expect("the table is valid")
+        .merged_with(EffectRules::clone(EffectRules::bundled()));
     let scope = |script: &str| match effects.scope("Bash", script) {
         EffectScope::Commands(commands) => commands.join(" + "),
         EffectScope::Workspace | EffectScope::Tool => String::new(),
