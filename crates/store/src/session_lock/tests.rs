@@ -52,7 +52,7 @@ fn only_locks_of_finished_runs_without_supervisor_are_unused() {
 /// A user may restore the files, and the agent of the run may still work.
 #[test]
 fn locks_of_a_run_without_plan_or_journal_are_kept() {
-    let (_dir, home) = home();
+    let (_dir, home) = Home::temporary();
     let day = "2026-01-01".parse().expect("a date");
     let run = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run").dir;
     let lock = acquire(&home, "s", run.id().as_str()).expect("free");
