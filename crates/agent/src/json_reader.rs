@@ -8,9 +8,6 @@ use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
-/// As long as most keys.
-const LOOP_BYTES: usize = 16;
-
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a> {
     text: &'a str,
@@ -115,7 +112,7 @@ impl<'a> Reader<'a> {
         self.offset += 1;
         loop {
             let rest = bytes.get(self.offset..)?;
-            let length = plain_bytes(rest)?;
+            let length = memchr2(b'"', b'\\', rest)?;
             self.offset += length;
             match rest.get(length..)? {
                 [b'"', ..] => break,
@@ -132,14 +129,6 @@ impl<'a> Reader<'a> {
         self.offset += 1;
         Some((self.text.get(start..self.offset)?, has_escapes))
     }
-}
-
-/// Returns the number of bytes before the next quote or backslash, or `None` if there is neither.
-fn plain_bytes(bytes: &[u8]) -> Option<usize> {
-    // Most strings are keys. A loop over a few bytes takes less time than a call of memchr.
-    let (start, rest) = bytes.split_at(bytes.len().min(LOOP_BYTES));
-    let length = start.iter().position(|byte| matches!(byte, b'"' | b'\\'));
-    length.or_else(|| Some(start.len() + memchr2(b'"', b'\\', rest)?))
 }
 
 /// Returns the literal or the number of digits at the start of a text. Most values that are no strings are one.
