@@ -10,10 +10,10 @@ mod raw;
 
 use crate::args::{GlobalArgs, LogsArgs, OutputFormat};
 use crate::failure::{Failure, USAGE};
-use crate::open_home;
 use crate::output;
 use crate::output::out;
 use crate::output::pager;
+use crate::{open_home, runtime};
 use attempt_banners::Attempts;
 use filter::LogFilter;
 use longhaul_store::StoreError;
@@ -75,7 +75,8 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     };
     let mut out = BufWriter::new(target);
     let result = if args.follow {
-        follow::follow(&dir, &mut attempts, &mut *reader, filter, &mut out, global.quiet)?
+        let follow = follow::follow(&dir, &mut attempts, &mut *reader, filter, &mut out, global.quiet);
+        runtime::new()?.block_on(follow)
     } else {
         reader.print_new(&attempts, &mut out)
     };

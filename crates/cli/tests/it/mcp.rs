@@ -74,9 +74,7 @@ fn a_client_that_disconnects_leaves_its_run_to_the_supervisor() {
 
 #[test]
 fn cancelling_the_request_cancels_a_run_that_is_tied_to_it() {
-    let stage = Stage::new();
-    let server = Server::start(LONG);
-    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let (stage, _server, mut client) = start_with_every_mode(LONG);
     let id = client.send_call("run", json!({ "prompt": "wait", "detached": false }), Some("progress"));
     stage.wait_for_run();
     client.notify("notifications/cancelled", json!({ "requestId": id }));
@@ -101,11 +99,16 @@ fn a_tied_run_reports_progress_and_its_outcome() {
     client.close();
 }
 
+/// Starts a client of a server that allows every permission mode.
+fn start_with_every_mode(scenario: &str) -> (Stage, Server, Client) {
+    let (stage, server) = (Stage::new(), Server::start(scenario));
+    let client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    (stage, server, client)
+}
+
 #[test]
 fn a_calm_run_reports_progress() {
-    let stage = Stage::new();
-    let server = Server::start(LONG);
-    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let (_stage, _server, mut client) = start_with_every_mode(LONG);
     let started = client.call("run", json!({ "prompt": "wait" }));
     let run = json!({ "run": started["structuredContent"]["run"]["id"] });
     client.send_call("attach", run.clone(), Some("progress"));
@@ -216,9 +219,7 @@ fn a_call_never_exceeds_the_ceilings() {
 
 #[test]
 fn reports_are_resources() {
-    let stage = Stage::new();
-    let server = Server::start(LONG);
-    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let (_stage, _server, mut client) = start_with_every_mode(LONG);
     let started = client.call("run", json!({ "prompt": "wait", "name": "watched" }));
     let id = started["structuredContent"]["run"]["id"].as_str().expect("a run has an id").to_owned();
     let uri = format!("longhaul://runs/{id}/report");
@@ -265,9 +266,7 @@ fn a_client_executes_a_phase_of_a_gsd_project() {
 
 #[test]
 fn a_workflow_is_a_tool_if_every_mode_is_allowed() {
-    let stage = Stage::new();
-    let server = Server::start(WORK);
-    let mut client = Client::start(&stage, &server, &["--max-permission-mode", "bypassPermissions"]);
+    let (stage, server, mut client) = start_with_every_mode(WORK);
     let workflow =
         json!({ "file": "ralph", "set": ["task=write the file", "check=test -e hello.txt"], "name": "w" });
     client.call("loop", workflow);

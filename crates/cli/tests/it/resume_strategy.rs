@@ -2,7 +2,7 @@
 //!
 //! Each scenario runs with every available agent, and no step is repeated.
 
-use crate::call::wait_until;
+use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
     STEPS, agent_pid, assert_done, kill_agent, recover, run_to_mid_tool, steps, with_each_agent,
@@ -36,6 +36,18 @@ fn strategies(stage: &Stage) -> Vec<String> {
     attempts.iter().map(|attempt| format!("{} {}", attempt["strategy"], attempt["reason"])).collect()
 }
 
+/// Asserts that the run is done after a second attempt with this strategy, which the output explains.
+fn assert_resumed(output: &Output, stage: &Stage, strategy: &str, explanation: &str) {
+    assert_done(stage, &output.envelope(0), 2);
+    assert_eq!(steps(stage), "one\nthree\n");
+    assert!(output.stderr.contains(explanation), "{output:?}");
+    assert_eq!(strategies(stage), ["null null", strategy]);
+}
+
+fn assert_starts_with(session: &Path, saved: &[u8]) {
+    assert!(fs::read(session).expect("a session").starts_with(saved), "the copy starts with the saved rows");
+}
+
 #[test]
 fn moved_session_is_resumed_from_a_copy() {
     with_each_agent("a moved session", |stage, agent, server| {
@@ -45,16 +57,14 @@ fn moved_session_is_resumed_from_a_copy() {
         fs::create_dir(moved.parent().expect("a folder")).expect("the stage is writable");
         fs::rename(&session, &moved).expect("a file can be moved");
         let original = fs::read(&moved).expect("a session");
-        let output = recover(stage, server, &[]).output();
-        assert_done(stage, &output.envelope(0), 2);
-        assert_eq!(steps(stage), "one\nthree\n");
-        assert!(output.stderr.contains("was found elsewhere"), "{output:?}");
-        assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
-        assert_eq!(fs::read(&moved).expect("a session"), original, "the original is unchanged");
-        assert!(
-            fs::read(&session).expect("a copy").starts_with(&original),
-            "the copy starts with the saved rows"
+        assert_resumed(
+            &recover(stage, server, &[]).output(),
+            stage,
+            r#""relocate" {"session_file":"elsewhere"}"#,
+            "was found elsewhere",
         );
+        assert_eq!(fs::read(&moved).expect("a session"), original, "the original is unchanged");
+        assert_starts_with(&session, &original);
     });
 }
 
@@ -69,9 +79,7 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
         kill_agent(&stage.only_run());
         // Without CLAUDE_CONFIG_DIR `recover` refuses the run. `resume` is the user's decision to continue.
         let output = stage.longhaul(["resume", "@"]).against(server).output();
-        assert_done(stage, &output.envelope(0), 2);
-        assert_eq!(steps(stage), "one\nthree\n");
-        assert_eq!(strategies(stage), ["null null", r#""relocate" {"session_file":"elsewhere"}"#]);
+        assert_resumed(&output, stage, r#""relocate" {"session_file":"elsewhere"}"#, "was found elsewhere");
     });
 }
 
@@ -84,17 +92,15 @@ fn damaged_session_is_resumed_from_a_repaired_copy() {
         file.write_all(b"\0\0\0\0\0\0\0\0\n{\"type\":\"assistant\",\"uuid\":\"torn")
             .expect("writing succeeds");
         let damaged = fs::read(&session).expect("a session");
-        let output = recover(stage, server, &[]).output();
-        assert_done(stage, &output.envelope(0), 2);
-        assert_eq!(steps(stage), "one\nthree\n");
-        assert!(output.stderr.contains("was damaged"), "{output:?}");
-        assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"damaged"}"#]);
+        assert_resumed(
+            &recover(stage, server, &[]).output(),
+            stage,
+            r#""repair" {"session_file":"damaged"}"#,
+            "was damaged",
+        );
         let stored = session.with_extension("jsonl.damaged");
         assert_eq!(fs::read(&stored).expect("the original is stored"), damaged);
-        assert!(
-            fs::read(&session).expect("a session").starts_with(&intact),
-            "the copy starts with the saved rows"
-        );
+        assert_starts_with(&session, &intact);
     });
 }
 
@@ -110,21 +116,19 @@ fn unsaved_end_of_a_session_is_restored_from_the_stream() {
             .map(|row| row.to_owned() + "\n")
             .collect();
         fs::write(&session, &unsaved).expect("writing succeeds");
-        let output = recover(stage, server, &[]).output();
-        assert_done(stage, &output.envelope(0), 2);
-        assert_eq!(steps(stage), "one\nthree\n");
-        assert!(output.stderr.contains("lacked the latest messages"), "{output:?}");
-        assert_eq!(strategies(stage), ["null null", r#""repair" {"session_file":"stale"}"#]);
+        assert_resumed(
+            &recover(stage, server, &[]).output(),
+            stage,
+            r#""repair" {"session_file":"stale"}"#,
+            "lacked the latest messages",
+        );
         let requested_turns: Vec<_> =
             server.api.request_log().messages.iter().map(|message| message.turn).collect();
         // The outcome of the interrupted call is unknown, so only that turn is requested again.
         assert_eq!(requested_turns, [1, 2, 2, 3, 4]);
         let stored = session.with_extension("jsonl.stale");
         assert_eq!(fs::read_to_string(&stored).expect("the original is stored"), unsaved);
-        assert!(
-            fs::read_to_string(&session).expect("a session").starts_with(&unsaved),
-            "the copy starts with the saved rows"
-        );
+        assert_starts_with(&session, unsaved.as_bytes());
     });
 }
 

@@ -4,27 +4,15 @@
 use super::attempt_banners::Attempts;
 use super::filter::LogFilter;
 use super::{LogReader, ReadError};
-use crate::failure::Failure;
+use crate::output;
 use crate::output::out;
-use crate::{output, runtime};
 use longhaul::RunWatch;
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 
-pub fn follow(
-    dir: &RunDir,
-    attempts: &mut Attempts,
-    reader: &mut dyn LogReader,
-    filter: LogFilter,
-    out: &mut impl Write,
-    quiet: bool,
-) -> Result<Result<(), ReadError>, Failure> {
-    let runtime = runtime::new()?;
-    Ok(runtime.block_on(print(dir, attempts, reader, filter, out, quiet)))
-}
-
-async fn print(
+/// Prints the messages until the run finishes.
+pub async fn follow(
     dir: &RunDir,
     attempts: &mut Attempts,
     reader: &mut dyn LogReader,
