@@ -100,7 +100,7 @@ fn kind_of(file: &str) -> Option<(Kind, String)> {
 }
 
 /// Whether a text has the form of `02-01`: the phase, and a number within it.
-fn is_plan_id(text: &str) -> bool {
+pub(crate) fn is_plan_id(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut is_number = || parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
     is_number() && is_number()

@@ -110,22 +110,17 @@ pub(crate) fn version_of(text: &str) -> Option<&str> {
 fn range(lower: &str) -> Option<(PhaseId, Option<PhaseId>)> {
     let numbers = PHASE_WORDS.iter().find_map(|word| {
         let rest = &lower[lower.find(word)? + word.len()..];
-        number(rest.strip_prefix('s').unwrap_or(rest).trim_start())
+        PhaseId::split_number(rest.strip_prefix('s').unwrap_or(rest).trim_start())
     });
     let (first, rest) = numbers?;
     if rest.starts_with('+') {
         return Some((first, None));
     }
     let rest = rest.trim_start();
-    let last = rest.strip_prefix(['-', '–', '—', '→']).and_then(|rest| number(rest.trim_start()));
+    let last = rest.strip_prefix(['-', '–', '—', '→']);
+    let last = last.and_then(|rest| PhaseId::split_number(rest.trim_start()));
     let last = last.map_or_else(|| first.clone(), |(last, _)| last);
     Some((first, Some(last)))
-}
-
-fn number(text: &str) -> Option<(PhaseId, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let number = text[..end].trim_end_matches('.');
-    Some((number.parse().ok()?, &text[number.len()..]))
 }
 
 /// Whether a text names no milestone but the absence of one, or the placeholder that GSD writes.

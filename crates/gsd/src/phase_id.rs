@@ -17,11 +17,16 @@ impl PhaseId {
     /// Splits a text that starts with a phase number into the number and the rest.
     /// `None` if it starts with something else, or with a range of phases.
     pub(crate) fn split(text: &str) -> Option<(PhaseId, &str)> {
+        let (id, rest) = PhaseId::split_number(text)?;
+        let is_word_end = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '+' || c == '_');
+        Some((id, rest)).filter(|_| is_word_end && !is_range(rest))
+    }
+
+    /// Splits a text that starts with a phase number into the number and the rest, whatever it is.
+    pub(crate) fn split_number(text: &str) -> Option<(PhaseId, &str)> {
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
         let number = text[..end].trim_end_matches('.');
-        let rest = &text[number.len()..];
-        let is_word_end = !rest.starts_with(|c: char| c.is_alphanumeric() || c == '+' || c == '_');
-        Some((number.parse().ok()?, rest)).filter(|_| is_word_end && !is_range(rest))
+        Some((number.parse().ok()?, &text[number.len()..]))
     }
 
     /// Whether the phase belongs to the backlog, which GSD numbers 999.1, 999.2 and so forth.

@@ -2,6 +2,7 @@
 
 use crate::PhaseId;
 use crate::claim::{Claim, ROADMAP, Source};
+use crate::disk::is_plan_id;
 use crate::markdown::{
     cells, field, is_complete_note, item, leading_number, letters, plain, ratio, says_complete, without_emoji,
 };
@@ -370,11 +371,5 @@ fn item_name(text: &str, rest: &str) -> String {
 /// Whether an item names a plan, such as `02-01-PLAN.md`. `02-01: TBD` is a placeholder.
 fn is_plan(text: &str) -> bool {
     let text = plain(text);
-    if text.ends_with("TBD") {
-        return false;
-    }
-    let name = text.split([' ', ':']).next().unwrap_or_default();
-    let mut parts = name.split('-');
-    let mut is_number = || parts.next().is_some_and(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-    is_number() && is_number()
+    !text.ends_with("TBD") && is_plan_id(text.split([' ', ':']).next().unwrap_or_default())
 }
