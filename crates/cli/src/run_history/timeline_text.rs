@@ -188,7 +188,7 @@ fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock
     if ended.questions > 0 {
         parts.push(phrases::questions(Questions { answered: ended.questions, by_default: 0 }));
     }
-    parts.extend(describe_follow_up(ended, until, count, clock).filter(|part| !part.is_empty()));
+    parts.extend(describe_follow_up(ended, until, count, clock));
     let parts: Vec<String> = work(ended.work).into_iter().chain(parts).collect();
     format!("{name}: {}", parts.join("; "))
 }
@@ -203,10 +203,11 @@ fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &Tim
     // A sweep and a start take up to a second.
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned: {planned}") } else { String::new() };
-    Some(match count {
-        1 => format!("{}{planned}", phrases::describe_applied(remedy, waited, ended.wait_cut_short)),
-        _ => format!("waited {waited} in total{planned}"),
-    })
+    let applied = match count {
+        1 => phrases::describe_applied(remedy, waited, ended.wait_cut_short)?,
+        _ => format!("waited {waited} in total"),
+    };
+    Some(applied + &planned)
 }
 
 /// Describes the work of an attempt: `12 turns, 34 tool calls in 41m, $1.20`. `None` for a brief attempt

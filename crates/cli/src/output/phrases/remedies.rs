@@ -17,13 +17,14 @@ pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     }
 }
 
-/// Describes a remedy after its wait. If the wait was cut short, the remedy was not applied.
-pub fn describe_applied(remedy: Remedy, waited: Span, cut_short: bool) -> String {
+/// Describes a remedy after its wait. If the wait was cut short, the remedy was not applied, and only a wait that
+/// took time is described.
+pub fn describe_applied(remedy: Remedy, waited: Span, cut_short: bool) -> Option<String> {
     if cut_short {
-        return if waited == Span::ZERO { String::new() } else { format!("waited {waited}") };
+        return (waited > Span::ZERO).then(|| format!("waited {waited}"));
     }
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
-    forms(remedy).1.replace('@', &after)
+    Some(forms(remedy).1.replace('@', &after))
 }
 
 /// Returns a remedy as it will be and as it was applied. `@` stands for the time.
