@@ -26,7 +26,7 @@ use std::path::Path;
 trait LogReader {
     /// Prints the content that was not printed yet. If `attempts` contains the end of an attempt, all of its
     /// output has been written.
-    fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError>;
+    fn print_new(&mut self, attempts: &mut Attempts, out: &mut dyn Write) -> Result<(), ReadError>;
 
     fn has_printed(&self) -> bool;
 
@@ -78,7 +78,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
         let follow = follow::follow(&dir, &mut attempts, &mut *reader, filter, &mut out, global.quiet);
         runtime::new()?.block_on(follow)
     } else {
-        reader.print_new(&attempts, &mut out)
+        reader.print_new(&mut attempts, &mut out)
     };
     match result {
         Ok(()) => {}

@@ -146,7 +146,9 @@ fn add_timestamps(run: &RunDir, path: &Path) -> Vec<Value> {
 fn follow_continues_across_attempts() {
     let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
     play_with_each_agent(&work, "logs --follow across attempts", |stage, agent, server| {
-        let run = stage.run(agent, &PROMPT).args(["--inner-retries", "0"]).against(server).start();
+        // The wait is long enough for its line to be printed on a busy machine.
+        let backoff = ["--inner-retries", "0", "--retry-base", "2s", "--retry-jitter", "none"];
+        let run = stage.run(agent, &PROMPT[..3]).args(backoff).against(server).start();
         wait_until("the tool runs", || stage.work().join("started").exists());
         let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
         let first = follow(stage, &["--attempt", "1"]);

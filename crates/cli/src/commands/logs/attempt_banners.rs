@@ -54,13 +54,17 @@ impl Attempts {
         self.history.attempts()
     }
 
+    pub fn contains(&self, number: u32) -> bool {
+        self.history.attempt(number).is_some()
+    }
+
     /// Returns whether this attempt has ended. Its transcript is then complete.
     pub fn has_ended(&self, number: u32) -> bool {
         self.history.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
     pub fn check(&self, number: u32) -> Result<(), Failure> {
-        if self.history.attempt(number).is_some() {
+        if self.contains(number) {
             return Ok(());
         }
         let hint = match self.all() {

@@ -36,7 +36,7 @@ impl MessageLog {
         }
     }
 
-    fn print(&mut self, line: &[u8], attempts: &Attempts, out: &mut dyn Write) -> io::Result<()> {
+    fn print(&mut self, line: &[u8], attempts: &mut Attempts, out: &mut dyn Write) -> io::Result<()> {
         if self.format != OutputFormat::Text {
             if self.filter.selects_line(line) {
                 let before = match (self.format, self.has_printed) {
@@ -63,11 +63,16 @@ impl MessageLog {
     fn start_attempt(
         &mut self,
         message: &TranscriptMessage,
-        attempts: &Attempts,
+        attempts: &mut Attempts,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         if self.attempt == message.attempt {
             return Ok(());
+        }
+        // The transcript is read after the journal, so it may contain an attempt that began in between. Without
+        // a readable journal, the banners have less to say.
+        if !attempts.contains(message.attempt) {
+            let _ = attempts.update();
         }
         self.end(attempts, out)?;
         // Attempts without messages.
@@ -95,7 +100,7 @@ impl MessageLog {
 }
 
 impl LogReader for MessageLog {
-    fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
+    fn print_new(&mut self, attempts: &mut Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         let (path, from) = (self.path.clone(), self.read);
         let mut print_result = Ok(());
         let result = read_lines_from(&path, from, |line| {
@@ -121,3 +126,6 @@ impl LogReader for MessageLog {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

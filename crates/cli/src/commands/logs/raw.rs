@@ -84,7 +84,7 @@ impl Raw {
 }
 
 impl LogReader for Raw {
-    fn print_new(&mut self, attempts: &Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
+    fn print_new(&mut self, attempts: &mut Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         loop {
             let mut stream = match self.stream.take() {
                 Some(stream) => stream,
