@@ -30,7 +30,7 @@ pub use inspect::{
     ShowArgs, StateFilter, StatusArgs,
 };
 pub use keep_going::KeepGoingArgs;
-pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs};
+pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs, unless_zero};
 pub use maintain::{
     CompletionsArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs, InitArgs,
     ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,

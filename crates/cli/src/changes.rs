@@ -5,7 +5,7 @@ use crate::args::{AgentKind, ChangeArgs};
 use crate::command_flags::check_channels;
 use crate::failure::Failure;
 use crate::guard_flags::{check_agent_args, texts};
-use crate::{limit_flags, policy_flags};
+use crate::{check_flags, limit_flags};
 use longhaul::find_agent::find_claude;
 use longhaul_core::RunSpec;
 use std::path::PathBuf;
@@ -33,9 +33,9 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
         spec.guards.deny_tools = texts(&agent.deny_tools);
     }
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
-    policy_flags::change(&args.policy, &mut spec.policy);
+    args.policy.apply(&mut spec.policy);
     limit_flags::change(&args.limits, &args.more, &mut spec.policy.limits)?;
-    policy_flags::change_checks(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
+    check_flags::apply(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
     let is_reviewed = spec.policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());
     if is_reviewed && spec.agent.name != AgentKind::Claude.as_str() {
         return Err(Failure::usage(

@@ -1,26 +1,15 @@
-//! Limits from flags.
+//! Limits of a run that is resumed, and of one that is kept going.
 
-use crate::args::{AddLimitArgs, LimitArgs, WrapUpArgs};
+use crate::args::{AddLimitArgs, LimitArgs};
 use crate::failure::Failure;
 use crate::figures::figures;
 use crate::next_commands::flags_to_raise_limits;
 use crate::output::phrases;
-use crate::policy_flags::unless_zero;
-use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId, WrapUp};
-
-pub fn apply(args: &LimitArgs, wrap_up: &WrapUpArgs, policy: &mut Policy) {
-    set(args, &mut policy.limits);
-    if let Some(time) = wrap_up.wrap_up_reserve {
-        policy.wrap_up = Some(WrapUp::new(Some(time)));
-    }
-    if wrap_up.no_wrap_up {
-        policy.wrap_up = None;
-    }
-}
+use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId};
 
 /// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.
 pub fn change(args: &LimitArgs, more: &AddLimitArgs, limits: &mut Limits) -> Result<(), Failure> {
-    set(args, limits);
+    args.apply(limits);
     if let Some(usd) = more.add_budget {
         let budget = limits.budget.ok_or_else(|| unlimited("--add-budget", "budget"))?;
         limits.budget = Some(budget + usd);
@@ -54,16 +43,6 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
         None => "pass a larger limit: it also counts earlier attempts".to_owned(),
     };
     Err(Failure::usage(error, hint))
-}
-
-fn set(args: &LimitArgs, limits: &mut Limits) {
-    limits.budget = args.budget.map_or(limits.budget, unless_zero);
-    limits.tokens = args.max_tokens.map_or(limits.tokens, unless_zero);
-    limits.time = args.time_limit.map_or(limits.time, unless_zero);
-    limits.wall = args.wall_limit.map_or(limits.wall, unless_zero);
-    let turns = |turns| u32::try_from(turns).ok().and_then(unless_zero);
-    limits.turns = args.max_turns.map_or(limits.turns, turns);
-    limits.memory = args.memory_limit.map_or(limits.memory, unless_zero);
 }
 
 fn unlimited(flag: &str, limit: &str) -> Failure {

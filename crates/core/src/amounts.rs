@@ -2,6 +2,9 @@
 
 use crate::{Span, Usd};
 
+/// The text of a setting that is unlimited or empty.
+pub(crate) const NONE: &str = "none";
+
 // A larger amount is a typing error.
 const DOLLARS_MAX: f64 = 1e6;
 
@@ -55,6 +58,27 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
     let bytes = number * unit;
     // `as` saturates. The range rejects NaN.
     if (0.0..1e15).contains(&bytes) { Ok(bytes as u64) } else { Err(hint()) }
+}
+
+/// Returns the text of a span without loss, such as `1h30m`.
+pub fn exact_span(span: Span) -> String {
+    let millis = span.millis();
+    let seconds = millis / 1000;
+    if span == Span(u64::MAX) {
+        return NONE.to_owned();
+    }
+    if millis == 0 {
+        return "0".to_owned();
+    }
+    if !millis.is_multiple_of(1000) {
+        return format!("{millis}ms");
+    }
+    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
+    parts
+        .into_iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, unit)| format!("{number}{unit}"))
+        .collect()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ mod words;
 mod workflow;
 mod worst_case;
 
-pub use amounts::{parse_bytes, parse_dollars, parse_duration};
+pub use amounts::{exact_span, parse_bytes, parse_dollars, parse_duration};
 pub use api_call::{ApiCall, ApiCallError, ApiCallPolicy, CallDecision, GiveUpReason};
 pub use attempt_notes::{AnsweredQuestion, BackgroundTask, BlockedCall};
 pub use calendar::{parse_rfc3339, rfc3339};
@@ -87,7 +87,6 @@ pub use run::{
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,
-    exact_span,
 };
 pub use stall_report::{
     PROBE_TIMEOUT, ProcessActivity, ProcessState, STALL_DEFERRAL_FACTOR_MAX, StallReport,

@@ -1,7 +1,9 @@
 //! Limits and schedules of a run, as data. A policy is parsed and validated once at the edge; inside the
 //! program it is always valid.
 
-use crate::{Checks, HandoffSummary, KeepGoing, Limits, Span, SpecError, WrapUp};
+use crate::amounts::NONE;
+use crate::words::stored_enum;
+use crate::{Checks, HandoffSummary, KeepGoing, Limits, Span, SpecError, WrapUp, exact_span};
 use serde::{Deserialize, Serialize};
 
 /// The behavior of a run. It is fixed when the run starts and stored in its plan.
@@ -80,6 +82,45 @@ impl Policy {
     /// Returns whether a supervisor must run while the agent works, to enforce limits or for keep-going.
     pub fn needs_supervisor(&self) -> bool {
         self.limits.can_end_run() || self.keep_going.is_some()
+    }
+
+    /// Returns the policy's settings by name, with their values as text. A value is `None` if the setting does not
+    /// apply.
+    pub fn settings(&self) -> Vec<(&'static str, Option<String>)> {
+        let none = || NONE.to_owned();
+        let time = |span: Option<Span>| Some(span.map_or_else(none, exact_span));
+        let limits = &self.limits;
+        let outage = match self.outage_bound {
+            OutageBound::Time(limit) => time(limit),
+            OutageBound::Retries => None,
+        };
+        let jitter = match self.backoff.jitter {
+            Jitter::Full => "full".to_owned(),
+            Jitter::None => "none".to_owned(),
+            Jitter::Percent(percent) => percent.to_string(),
+        };
+        vec![
+            ("budget", Some(limits.budget.map_or_else(none, |usd| usd.as_dollars().to_string()))),
+            ("max_tokens", Some(limits.tokens.map_or_else(none, |tokens| tokens.to_string()))),
+            ("time_limit", time(limits.time)),
+            ("wall_limit", time(limits.wall)),
+            ("max_turns", Some(limits.turns.map_or_else(none, |turns| turns.to_string()))),
+            ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
+            ("max_retries", Some(self.retries_max.to_string())),
+            ("max_attempts", Some(self.attempts_max.to_string())),
+            ("retry_base", Some(exact_span(self.backoff.base))),
+            ("retry_cap", Some(exact_span(self.backoff.cap))),
+            ("retry_jitter", Some(jitter)),
+            ("outage_limit", outage),
+            ("attempt_timeout", time(self.attempt_timeout)),
+            ("stall_timeout", time(self.stall_timeout)),
+            ("progress_timeout", time(self.progress_timeout)),
+            ("orphan_timeout", time(self.orphan_timeout)),
+            ("max_reset_wait", time(self.max_reset_wait)),
+            ("background_wait", time(Some(self.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
+            ("inner_retries", Some(self.inner_retries.to_string())),
+            ("on_terminate", Some(self.on_terminate.to_string())),
+        ]
     }
 
     /// Returns the policy after `edit` changed it.
@@ -177,17 +218,17 @@ pub enum SessionLoss {
     SpendAttempt,
 }
 
-/// The effect on a run if its supervisor receives SIGTERM or SIGHUP. The system sends these signals: a
-/// reboot, `systemctl stop`, a preempted job, a closed terminal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum OnTerminate {
-    /// The run is suspended: `longhaul recover` continues it, also at boot.
-    #[default]
-    Suspend,
-    /// The run is cancelled, as by Ctrl-C: only the user can resume it.
-    Cancel,
+stored_enum! {
+    /// The effect on a run if its supervisor receives SIGTERM or SIGHUP. The system sends these signals: a
+    /// reboot, `systemctl stop`, a preempted job, a closed terminal.
+    #[derive(Default)]
+    pub enum OnTerminate {
+        /// The run is suspended: `longhaul recover` continues it, also at boot.
+        #[default]
+        Suspend = "suspend",
+        /// The run is cancelled, as by Ctrl-C: only the user can resume it.
+        Cancel = "cancel",
+    }
 }
 
 /// The effect of an attempt's timeout on the run.

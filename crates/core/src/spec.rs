@@ -4,7 +4,7 @@
 mod changes;
 mod error;
 
-pub use changes::{SettingChange, exact_span};
+pub use changes::SettingChange;
 pub use error::SpecError;
 
 use crate::{Policy, SessionPlan, os_text};

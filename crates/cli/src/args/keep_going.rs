@@ -1,7 +1,12 @@
 //! The flags that keep a run going when its agent stops on its own.
 
+use super::limits::set;
 use clap::Args;
+use longhaul_core::{KeepGoing, Policy, Span};
 use std::num::NonZeroU32;
+
+// A limit this long asks for more than a first solution.
+const IMPROVE_FROM: Span = Span::from_hours(24);
 
 /// How to keep an agent going that stops on its own.
 #[derive(Clone, Debug, Default, Args)]
@@ -24,4 +29,20 @@ pub struct KeepGoingArgs {
     /// Stops in a row without a change in the workspace, after which the run fails [default: 3]
     #[arg(long, value_name = "N", hide_short_help = true)]
     pub max_idle_stops: Option<NonZeroU32>,
+}
+
+impl KeepGoingArgs {
+    /// Sets how the agent is kept going. The policy has its limits already.
+    pub fn apply(&self, policy: &mut Policy) {
+        if !self.keep_going {
+            return;
+        }
+        let limits = &policy.limits;
+        let mut keep_going = KeepGoing::DEFAULT;
+        keep_going.keep_improving = self.keep_improving || limits.time.max(limits.wall) >= Some(IMPROVE_FROM);
+        set(&mut keep_going.status_every, self.status_every);
+        set(&mut keep_going.idle_stops_max, self.max_idle_stops.map(Into::into));
+        keep_going.done_when.clone_from(&self.done_when);
+        policy.keep_going = Some(keep_going);
+    }
 }

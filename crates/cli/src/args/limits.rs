@@ -3,7 +3,7 @@
 use crate::time_arg::duration;
 use clap::Args;
 pub(super) use longhaul_core::parse_dollars as dollars;
-use longhaul_core::{Span, Usd, parse_bytes};
+use longhaul_core::{Limits, Policy, Span, Usd, WrapUp, parse_bytes};
 
 /// The value of a limit that is unlimited, on the command line and in files.
 pub const NONE: &str = "none";
@@ -36,6 +36,19 @@ pub struct LimitArgs {
     pub memory_limit: Option<u64>,
 }
 
+impl LimitArgs {
+    /// Sets the limits. Each flag is the new total.
+    pub fn apply(&self, limits: &mut Limits) {
+        limits.budget = self.budget.map_or(limits.budget, unless_zero);
+        limits.tokens = self.max_tokens.map_or(limits.tokens, unless_zero);
+        limits.time = self.time_limit.map_or(limits.time, unless_zero);
+        limits.wall = self.wall_limit.map_or(limits.wall, unless_zero);
+        let turns = |turns| u32::try_from(turns).ok().and_then(unless_zero);
+        limits.turns = self.max_turns.map_or(limits.turns, turns);
+        limits.memory = self.memory_limit.map_or(limits.memory, unless_zero);
+    }
+}
+
 /// The reserve that is kept of the limits for the wrap-up.
 #[derive(Clone, Debug, Default, Args)]
 pub struct WrapUpArgs {
@@ -50,6 +63,18 @@ pub struct WrapUpArgs {
     pub no_wrap_up: bool,
 }
 
+impl WrapUpArgs {
+    /// Sets the reserve, or removes it. The run's specification holds the prompt.
+    pub fn apply(&self, policy: &mut Policy) {
+        if let Some(time) = self.wrap_up_reserve {
+            policy.wrap_up = Some(WrapUp::new(Some(time)));
+        }
+        if self.no_wrap_up {
+            policy.wrap_up = None;
+        }
+    }
+}
+
 /// Amounts that are added to the limits of a run when it is resumed.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Limits")]
@@ -60,6 +85,18 @@ pub struct AddLimitArgs {
     /// Add this much time to each time limit
     #[arg(long, value_name = "DURATION", value_parser = duration, conflicts_with_all = ["time_limit", "wall_limit"], allow_hyphen_values = true)]
     pub add_time: Option<Span>,
+}
+
+/// Changes a setting if its flag is given.
+pub(super) fn set<T>(setting: &mut T, flag: Option<T>) {
+    if let Some(value) = flag {
+        *setting = value;
+    }
+}
+
+/// Returns `None` for zero, which is how `none` is parsed.
+pub fn unless_zero<T: Default + PartialEq>(amount: T) -> Option<T> {
+    (amount != T::default()).then_some(amount)
 }
 
 /// Reads a limit: an amount, or `none`, which is unlimited and stored as 0. A typed 0 could mean either, so it is

@@ -2,10 +2,10 @@
 
 use super::NONE;
 use super::agent::model;
-use super::limits::duration_limit;
+use super::limits::{duration_limit, set, unless_zero};
 use crate::time_arg::duration;
 use clap::Args;
-use longhaul_core::{Jitter, OnTerminate, Preset, Span};
+use longhaul_core::{Jitter, OnTerminate, OutageBound, Policy, Preset, SessionLoss, Span};
 use std::num::NonZeroU32;
 
 /// The form of durations, for the top of a new configuration file. The help states it too.
@@ -23,6 +23,22 @@ pub struct PolicyArgs {
     pub preset: Option<Preset>,
     #[command(flatten)]
     pub values: PolicyValueArgs,
+}
+
+impl PolicyArgs {
+    /// Returns the policy of the preset with the changes of the flags.
+    pub fn policy(&self, resume_or_new: bool) -> Policy {
+        self.preset().policy().with(|policy| {
+            self.values.apply(policy);
+            if resume_or_new {
+                policy.session_loss = SessionLoss::Fresh;
+            }
+        })
+    }
+
+    pub fn preset(&self) -> Preset {
+        self.preset.unwrap_or(Preset::Default)
+    }
 }
 
 /// Values of a policy. A run may get new ones when it resumes.
@@ -109,6 +125,32 @@ pub struct PolicyValueArgs {
     pub allow_denials: bool,
 }
 
+impl PolicyValueArgs {
+    /// Changes a policy, except for its checks.
+    pub fn apply(&self, policy: &mut Policy) {
+        set(&mut policy.retries_max, self.max_retries);
+        set(&mut policy.attempts_max, self.max_attempts.map(Into::into));
+        set(&mut policy.backoff.base, self.retry_base);
+        if let Some(cap) = self.retry_cap {
+            policy.backoff.cap = cap;
+            // An explicit cap applies to overload, too.
+            policy.early_overload_cap = policy.early_overload_cap.at_most(cap);
+        }
+        set(&mut policy.backoff.jitter, self.retry_jitter);
+        set(&mut policy.outage_bound, self.outage_limit.map(|limit| OutageBound::Time(unless_zero(limit))));
+        set(&mut policy.attempt_timeout, self.attempt_timeout.map(unless_zero));
+        set(&mut policy.stall_timeout, self.stall_timeout.map(unless_zero));
+        set(&mut policy.progress_timeout, self.progress_timeout.map(unless_zero));
+        set(&mut policy.orphan_timeout, self.orphan_timeout.map(unless_zero));
+        set(&mut policy.max_reset_wait, self.max_reset_wait.map(unless_zero));
+        let background_wait = self.background_wait.map(|wait| unless_zero(wait).unwrap_or(Span(u64::MAX)));
+        set(&mut policy.background_wait, background_wait);
+        set(&mut policy.inner_retries, self.inner_retries);
+        set(&mut policy.on_terminate, self.on_terminate);
+        policy.allow_denials |= self.allow_denials;
+    }
+}
+
 /// The value of `--review`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReviewModel {
@@ -141,11 +183,8 @@ fn review_timeout(text: &str) -> Result<Span, String> {
 }
 
 fn on_terminate(text: &str) -> Result<OnTerminate, String> {
-    match text {
-        "suspend" => Ok(OnTerminate::Suspend),
-        "cancel" => Ok(OnTerminate::Cancel),
-        _ => Err("expected `suspend` or `cancel`".to_owned()),
-    }
+    let named = OnTerminate::ALL.iter().find(|action| action.as_str() == text);
+    named.copied().ok_or_else(|| "expected `suspend` or `cancel`".to_owned())
 }
 
 pub(super) fn preset(text: &str) -> Result<Preset, String> {
@@ -160,5 +199,43 @@ fn jitter(text: &str) -> Result<Jitter, String> {
             Ok(percent @ 1..=100) => Ok(Jitter::Percent(percent)),
             Ok(_) | Err(_) => Err("expected `full`, `none`, or a percentage from 1 to 100".to_owned()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::args::Cli;
+    use crate::time_arg::duration;
+    use clap::CommandFactory;
+    use longhaul_core::{Preset, Span, exact_span};
+
+    #[test]
+    fn help_states_each_default() {
+        let root = Cli::command();
+        let run = root.find_subcommand("run").expect("there is a command `run`");
+        for (name, value) in Preset::Default.policy().settings() {
+            let flag = name.replace('_', "-");
+            let arg =
+                run.get_arguments().find(|arg| arg.get_long() == Some(&flag)).expect("each value has a flag");
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            let default = format!("[default: {}]", value.expect("the default policy sets each value"));
+            assert!(help.contains(&default), "--{flag}: no {default} in {help}");
+        }
+    }
+
+    #[test]
+    fn typed_times_round_trip() {
+        for (millis, text) in [
+            (0, "0"),
+            (2_000, "2s"),
+            (2_250, "2250ms"),
+            (420_000, "7m"),
+            (5_400_000, "1h30m"),
+            (604_800_000, "168h"),
+            (3_601_000, "1h1s"),
+        ] {
+            assert_eq!(exact_span(Span(millis)), text);
+            assert_eq!(duration(text), Ok(Span(millis)));
+        }
     }
 }

@@ -13,8 +13,9 @@ use crate::command_flags::check_channels;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::output::lifecycle::Lifecycle;
-use crate::policy_flags::{ResolvedPolicy, apply_keep_going, change_checks, resolve};
-use crate::{guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files};
+use crate::{
+    check_flags, guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files,
+};
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{ResumeOptions, RunRequest, RunStart};
 use longhaul_agent::{UserTables, default_environment, did_you_mean, researchgym};
@@ -108,13 +109,15 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
 }
 
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
-    let ResolvedPolicy { preset, mut policy } = resolve(&args.policy, args.resume_or_new.is_some());
+    let preset = args.policy.preset();
+    let mut policy = args.policy.policy(args.resume_or_new.is_some());
     let timeout = preset.summary_timeout();
     policy.handoff_summary = args.handoff_summary.clone().map(|model| HandoffSummary::new(model, timeout));
-    limit_flags::apply(&args.limits, &args.wrap_up, &mut policy);
+    args.limits.apply(&mut policy.limits);
+    args.wrap_up.apply(&mut policy);
     let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
-    change_checks(&args.agent.check, &args.policy.values, dir, &mut policy)?;
-    apply_keep_going(&args.keep_going, &mut policy);
+    check_flags::apply(&args.agent.check, &args.policy.values, dir, &mut policy)?;
+    args.keep_going.apply(&mut policy);
     policy.validate()?;
     limit_flags::require_for_keep_going(&args.limits, &policy)?;
     let mut spec = spec(args, preset, policy)?;

@@ -4,7 +4,6 @@ use crate::args::{GlobalArgs, SimulateArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::envelope_text::grouped;
 use crate::output::phrases::counted;
-use crate::policy_flags::resolve;
 use crate::{open_home, output};
 use longhaul_core::{Policy, RunHistory, Span, Usd};
 use longhaul_sim::{Forecast, Profile, Quantiles, forecast};
@@ -36,13 +35,13 @@ pub struct SimulateOutput<'a> {
 }
 
 pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure> {
-    let resolved = resolve(&args.policy, false);
-    let origins = global.configured.values.origins(resolved.preset);
+    let (preset, policy) = (args.policy.preset(), args.policy.policy(false));
+    let origins = global.configured.values.origins(preset);
     let profile = profile(&args.faults)?;
-    let forecast = forecast(&resolved.policy, &profile, args.runs.into(), args.seed);
+    let forecast = forecast(&policy, &profile, args.runs.into(), args.seed);
     let simulated = SimulateOutput {
-        preset: resolved.preset.as_str(),
-        policy: &resolved.policy,
+        preset: preset.as_str(),
+        policy: &policy,
         changed: &origins,
         profile: &profile,
         seed: args.seed,

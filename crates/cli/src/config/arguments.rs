@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::{env, mem};
 
-/// The keys of the checks. `policy_flags.rs` reports details without them, because a resumed run may have checks.
+/// The keys of the checks. `check_flags.rs` reports details without them, because a resumed run may have checks.
 const CHECK: &str = "check";
 const REVIEW: &str = "review";
 

@@ -1,13 +1,11 @@
-//! Renders settings as text: a policy's values by name, and the settings that differ between two
-//! descriptions of a run, which a user changed when resuming it.
+//! Finds the settings that differ between two descriptions of a run: a user changed them when resuming it.
 //!
 //! This module never parses a setting; the command line does.
 
-use crate::{Jitter, OnTerminate, OutageBound, Policy, RunSpec, Span, SpecError};
+use crate::amounts::NONE;
+use crate::{RunSpec, SpecError, exact_span};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
-
-const NONE: &str = "none";
 
 /// A setting that the user changed when resuming the run. It never holds a secret: commands are counted, not
 /// quoted.
@@ -28,51 +26,6 @@ impl SettingChange {
         let is_changed = from != to;
         let change = || SettingChange { setting: setting.to_owned(), from: from.render(), to: to.render() };
         is_changed.then(change)
-    }
-}
-
-impl Policy {
-    /// Returns the policy's settings by name, with their values as text. A value is `None` if the setting does not
-    /// apply.
-    pub fn settings(&self) -> Vec<(&'static str, Option<String>)> {
-        let none = || NONE.to_owned();
-        let time = |span: Option<Span>| Some(span.map_or_else(none, exact_span));
-        let limits = &self.limits;
-        let outage = match self.outage_bound {
-            OutageBound::Time(limit) => time(limit),
-            OutageBound::Retries => None,
-        };
-        let on_terminate = match self.on_terminate {
-            OnTerminate::Suspend => "suspend",
-            OnTerminate::Cancel => "cancel",
-        };
-        let jitter = match self.backoff.jitter {
-            Jitter::Full => "full".to_owned(),
-            Jitter::None => "none".to_owned(),
-            Jitter::Percent(percent) => percent.to_string(),
-        };
-        vec![
-            ("budget", Some(limits.budget.map_or_else(none, |usd| usd.as_dollars().to_string()))),
-            ("max_tokens", Some(limits.tokens.map_or_else(none, |tokens| tokens.to_string()))),
-            ("time_limit", time(limits.time)),
-            ("wall_limit", time(limits.wall)),
-            ("max_turns", Some(limits.turns.map_or_else(none, |turns| turns.to_string()))),
-            ("memory_limit", Some(limits.memory.map_or_else(none, |bytes| format!("{}M", bytes >> 20)))),
-            ("max_retries", Some(self.retries_max.to_string())),
-            ("max_attempts", Some(self.attempts_max.to_string())),
-            ("retry_base", Some(exact_span(self.backoff.base))),
-            ("retry_cap", Some(exact_span(self.backoff.cap))),
-            ("retry_jitter", Some(jitter)),
-            ("outage_limit", outage),
-            ("attempt_timeout", time(self.attempt_timeout)),
-            ("stall_timeout", time(self.stall_timeout)),
-            ("progress_timeout", time(self.progress_timeout)),
-            ("orphan_timeout", time(self.orphan_timeout)),
-            ("max_reset_wait", time(self.max_reset_wait)),
-            ("background_wait", time(Some(self.background_wait).filter(|wait| *wait < Span(u64::MAX)))),
-            ("inner_retries", Some(self.inner_retries.to_string())),
-            ("on_terminate", Some(on_terminate.to_owned())),
-        ]
     }
 }
 
@@ -159,25 +112,4 @@ impl SettingValue<'_> {
             SettingValue::Commands(commands) => format!("{} commands", commands.len()),
         }
     }
-}
-
-/// Returns the text of a span without loss, such as `1h30m`.
-pub fn exact_span(span: Span) -> String {
-    let millis = span.millis();
-    let seconds = millis / 1000;
-    if span == Span(u64::MAX) {
-        return NONE.to_owned();
-    }
-    if millis == 0 {
-        return "0".to_owned();
-    }
-    if !millis.is_multiple_of(1000) {
-        return format!("{millis}ms");
-    }
-    let parts = [(seconds / 3600, "h"), (seconds / 60 % 60, "m"), (seconds % 60, "s")];
-    parts
-        .into_iter()
-        .filter(|(number, _)| *number > 0)
-        .map(|(number, unit)| format!("{number}{unit}"))
-        .collect()
 }
