@@ -10,7 +10,7 @@ pub use skipped::note_skipped;
 use crate::programs::cargo;
 use crate::real_agent;
 use std::path::Path;
-use std::{env, io};
+use std::{env, io, thread};
 
 /// Commands of cargo before the tests, one after another.
 const CHECKS: &[&str] = &[
@@ -43,6 +43,11 @@ const TESTS: &str = "test --workspace --no-fail-fast";
 pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     let notes = tempfile::NamedTempFile::new()?;
     let mut environment = vec![(skipped::NOTES_VARIABLE, notes.path().to_owned())];
+    // Most end-to-end tests wait for an agent, so one more than there are cores saves time.
+    if env::var_os("RUST_TEST_THREADS").is_none() {
+        let threads = thread::available_parallelism()?.get() + 1;
+        environment.push(("RUST_TEST_THREADS", threads.to_string().into()));
+    }
     let mut failed = Vec::new();
     // The tests with a package that is missing are skipped.
     for (variable, located) in [
