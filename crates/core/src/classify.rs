@@ -6,8 +6,8 @@
 //! - a conversation that does not belong to the run;
 //! - our own stop;
 //! - a failed start;
-//! - the last result;
-//! - the exit of a process without a result.
+//! - the last result, unless background work died with the agent;
+//! - the exit of a process without such a result.
 //!
 //! Exit codes and the vendor's `subtype` alone prove nothing. This module never inspects prose.
 
@@ -45,13 +45,22 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     if let Some(startup) = evidence.startup {
         return Some(classify_startup(startup));
     }
-    match final_result {
-        Some(result) => classify_result(evidence, result),
+    match final_result.map(|result| classify_result(evidence, result)) {
+        Some(fault) if fault.is_some() || !has_lost_work(evidence) => fault,
         // The level of the stop does not matter.
-        None if evidence.stop_cause == Some(StopCause::Suspended) => Some(Fault::Interrupted),
-        None if evidence.oom_killed => Some(Fault::OutOfMemory),
-        None => Some(classify_exit(evidence.exit)),
+        _ if evidence.stop_cause == Some(StopCause::Suspended) => Some(Fault::Interrupted),
+        _ if evidence.oom_killed => Some(Fault::OutOfMemory),
+        _ => Some(classify_exit(evidence.exit)),
     }
+}
+
+/// Returns whether background work died together with the agent that waited for it. The run would have waited, too.
+/// If Longhaul stopped the work on purpose, or the agent no longer needed it, the result counts.
+fn has_lost_work(evidence: &Evidence) -> bool {
+    evidence.background > 0
+        && !evidence.claimed_done
+        && matches!(evidence.stop_cause, None | Some(StopCause::Suspended | StopCause::MemoryLimit))
+        && evidence.exit != Exit::Code(0)
 }
 
 /// Returns whether the result outweighs our stop.
@@ -95,7 +104,7 @@ fn classify_startup(startup: StartupError) -> Fault {
     }
 }
 
-/// Classifies a process that ended without a result for its last exchange.
+/// Classifies a process that ended without a result for its last exchange, or before its background work.
 fn classify_exit(exit: Exit) -> Fault {
     match exit {
         // Claude Code exits with 0 and no result on SIGINT; 143 and 129 mean handled SIGTERM and SIGHUP.

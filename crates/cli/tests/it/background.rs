@@ -2,12 +2,11 @@
 //! names the commands that it stops. Tests with an agent run with every available agent.
 
 use crate::call::{Running, wait_until};
-use crate::harness::{Stage, claude_code};
-use crate::recovering::{agent_pid, play_with_each_agent, prompt_of};
+use crate::harness::Stage;
+use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record, StopCause};
 use longhaul_store::Journal;
-use rustix::process::{Signal, kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -214,18 +213,22 @@ fn check_prompt_names_background_work_stopped_before_the_check() {
 
 /// On resume, the agent's own notice names neither the command nor its output file.
 #[test]
-fn prompt_after_a_crash_names_lost_background_work() {
-    let Some(claude) = claude_code("a crash during background work") else { return };
-    let (stage, server) = (Stage::new(), Server::start(&training_scenario(ENDLESS)));
-    let run = start(&stage, &claude, &server, &["--keep-going", "--time-limit", "5m"]);
-    let is_waiting = || !stage.runs().is_empty() && stream(&stage).contains(r#""type":"result""#);
-    wait_until("the agent waits for its command", is_waiting);
-    kill_process(agent_pid(&stage.only_run()), Signal::KILL).expect("the agent runs");
-    wait_until("the next attempt received its prompt", || {
-        stage.only_run().attempt(2).prompt().is_ok_and(|prompt| prompt.is_some())
+fn work_that_died_with_its_agent_is_named_to_the_next_attempt() {
+    let work = training_scenario(ENDLESS)
+        + "? The work was interrupted\nI train in the foreground.\n$ touch trained\nTrained.\n";
+    play_with_each_agent(&work, "death of background work", |stage, agent, server| {
+        let run = start(stage, agent, server, &[]);
+        let is_waiting = || !stage.runs().is_empty() && stream(stage).contains(r#""type":"result""#);
+        wait_until("the agent waits for its command", is_waiting);
+        run.kill();
+        kill_agent(&stage.only_run());
+        let envelope = recover(stage, server, &[]).output().envelope(0);
+        assert_eq!(envelope["result"], "Trained.", "{envelope}");
+        let prompt = prompt_of(&stage.only_run(), 2);
+        assert!(
+            prompt.starts_with("The work was interrupted") && prompt.contains(&format!("\n- `{ENDLESS}`")),
+            "{prompt}"
+        );
+        assert_eq!(stops(stage).1, [1, 0]);
     });
-    let prompt = prompt_of(&stage.only_run(), 2);
-    assert!(prompt.starts_with("You stopped") && prompt.contains(&format!("\n- `{ENDLESS}`")), "{prompt}");
-    run.output().envelope(0);
-    assert_eq!(stops(&stage).1, [1, 0]);
 }

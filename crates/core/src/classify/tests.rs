@@ -29,6 +29,10 @@ fn with_result(result: AgentResult) -> Evidence {
     Evidence { result: Some(result), ..exit_code(i32::from(result.is_error)) }
 }
 
+fn with_background(exit: Exit) -> Evidence {
+    Evidence { background: 1, exit, ..with_result(DONE) }
+}
+
 fn http_status(status: u16) -> AgentResult {
     AgentResult { api_status: Some(status), ..ERROR }
 }
@@ -182,6 +186,37 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
                 Evidence { exchange_open: true, ..Evidence { exit: Exit::Code(143), ..with_result(DONE) } },
             ),
             Some(Fault::Interrupted),
+        ),
+        ("killed with its background work", with_background(Exit::Signal(9)), Some(Fault::Crashed)),
+        ("dead with its background work", with_background(Exit::Unobserved), Some(Fault::Crashed)),
+        (
+            "suspended with its background work",
+            stopped_by(StopCause::Suspended, with_background(Exit::Signal(9))),
+            Some(Fault::Interrupted),
+        ),
+        (
+            "killed for its memory with its background work",
+            stopped_by(
+                StopCause::MemoryLimit,
+                Evidence { oom_killed: true, ..with_background(Exit::Code(143)) },
+            ),
+            Some(Fault::OutOfMemory),
+        ),
+        (
+            "an error, and killed with its background work",
+            Evidence { result: Some(http_status(529)), ..with_background(Exit::Signal(9)) },
+            Some(Fault::Overloaded),
+        ),
+        (
+            "killed with background work that it no longer needed",
+            Evidence { claimed_done: true, ..with_background(Exit::Signal(9)) },
+            None,
+        ),
+        ("exited despite its background work", with_background(Exit::Code(0)), None),
+        (
+            "stopped because of its background work",
+            stopped_by(StopCause::BackgroundStopped, with_background(Exit::Code(143))),
+            None,
         ),
         ("cancelled", stopped_by(StopCause::Cancelled, exit_code(143)), Some(Fault::Interrupted)),
         (

@@ -155,28 +155,73 @@ fn failed_exchange_waits_for_policy_timeout() {
     );
 }
 
+/// The wait for background work is no idle stop, and neither is its death.
 #[test]
 fn background_work_prevents_idle_stop() {
     check_rest_with(
         &with_keep_going(Limits::default()),
         STARTED,
-        "ends ok; workspace 1; idle; signal 9; swept 1; resumed; shells 1; ends ok; workspace 1; idle; tick; exchange; stops 1; shells 0; exchange; stops 1",
+        "ends ok; workspace 1; idle; signal 9; swept 1; tick; spawn; open; shells 1; ends ok; workspace 1; idle; tick; exchange; stops 1; shells 0; exchange; stops 1",
         expect![[r#"
             ends ok          progress
             workspace 1      -
             idle             -
-            signal 9         agent stopped, workspace 1; ok -> keep_going in 0s: 2 resume s1, continue after stop 1; > sweep
-            swept 1          swept 1; attempt 2 resume s1, continue after stop 1; > spawn 2
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept 1          swept 1
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+            spawn            spawned 7
+            open             -
             shells 1         -
             ends ok          progress
             workspace 1      -
             idle             -
-            tick             agent stopped, workspace 1, 1 running; sent continue after stop 2; > send continue after stop 2
+            tick             agent stopped, workspace 1, 1 running; sent continue after stop 1; > send continue after stop 1
             exchange         -
             stops 1          -
             shells 0         -
             exchange         -
-            stops 1          agent stopped, workspace 1; sent continue after stop 3; > send continue after stop 3
+            stops 1          agent stopped, workspace 1; sent continue after stop 2; > send continue after stop 2
+        "#]],
+    );
+}
+
+#[test]
+fn work_that_died_with_its_agent_is_continued() {
+    check_rest_with(
+        &plain(),
+        STARTED,
+        "ends ok; idle; signal 9; swept 1; tick",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
+            swept 1          swept 1
+            tick             attempt 2 resume s1, continue (crashed); > spawn 2
+        "#]],
+    );
+    check_rest_with(
+        &plain(),
+        STARTED,
+        "ends ok; idle; cancel term; exit 143; swept 1",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            swept 1          swept 1; suspended; > finish 143
+        "#]],
+    );
+    // The wait is over.
+    check_rest_with(
+        &plain(),
+        STARTED,
+        "ends ok; idle; tick; exit 143; swept 1",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            tick             stop background_stopped term; > term
+            exit 143         ok -> done; > sweep
+            swept 1          swept 1; done; > finish 0
         "#]],
     );
 }

@@ -412,7 +412,10 @@ impl TraceRun<'_> {
                 Notice::WorkspaceFingerprinted(rest.parse().expect("a number"))
             }
             "memory-exceeded" => Notice::MemoryExceeded,
-            "shells" => Notice::BackgroundChanged(rest.parse().expect("a number of shells")),
+            "shells" => {
+                evidence.background = rest.parse().expect("a number of shells");
+                Notice::BackgroundChanged(evidence.background)
+            }
             "retrying" => {
                 let mut words = rest.split(' ');
                 let mut number = || words.next().and_then(|word| word.parse::<u16>().ok());
