@@ -59,7 +59,10 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
 fn has_lost_work(evidence: &Evidence) -> bool {
     evidence.background > 0
         && !evidence.claimed_done
-        && matches!(evidence.stop_cause, None | Some(StopCause::Suspended | StopCause::MemoryLimit))
+        && matches!(
+            evidence.stop_cause,
+            None | Some(StopCause::WrapUp | StopCause::Suspended | StopCause::MemoryLimit)
+        )
         && evidence.exit != Exit::Code(0)
 }
 

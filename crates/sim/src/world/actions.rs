@@ -247,7 +247,7 @@ impl World {
     fn stop(&mut self, level: StopLevel) {
         let at = self.obeyed_at(level);
         if let Some(agent) = &mut self.agent {
-            (agent.stop, agent.stop_at) = (level, at);
+            (agent.stop, agent.stop_at) = (Some(level), at);
         }
     }
 
@@ -310,8 +310,8 @@ fn hide_exit(ended: &mut EndedAttempt, rng: &mut Rng) {
         return;
     }
     evidence.exit = Exit::Unobserved;
-    let exchange_ended = evidence.result.is_some() && !evidence.exchange_open;
-    if ended.truth == Some(Fault::Interrupted) && !exchange_ended {
+    let is_reported = !evidence.exchange_open && evidence.result.is_some_and(|result| result.is_error);
+    if ended.truth == Some(Fault::Interrupted) && !is_reported {
         ended.truth = Some(Fault::Crashed);
     }
 }

@@ -75,8 +75,8 @@ pub(crate) struct Agent {
     /// The fault that kills it from outside, and the moment of its death.
     pub death: Option<Fault>,
     pub death_at: Moment,
-    /// The pending stop, and the moment at which it takes effect.
-    pub stop: StopLevel,
+    /// The last ordered stop, and the moment at which it takes effect.
+    pub stop: Option<StopLevel>,
     pub stop_at: Moment,
     pub responds_to: RespondsTo,
     /// Content of its files so far.
@@ -125,7 +125,7 @@ impl Agent {
             refusal: None,
             death: None,
             death_at: NEVER,
-            stop: StopLevel::Interrupt,
+            stop: None,
             stop_at: NEVER,
             responds_to: RespondsTo::From(StopLevel::Interrupt),
             evidence: Evidence::from_exit(Exit::Unobserved),
@@ -174,14 +174,18 @@ impl Agent {
     }
 
     /// Returns the true fault of a process that ended by `cause`. The last result decides, unless an exchange
-    /// was open.
+    /// was open or the agent waited for the shells that died with it.
     pub(crate) fn truth(&self, cause: Fault) -> Option<Fault> {
         match self.evidence.result {
             _ if self.evidence.guard_lapsed => Some(Fault::GuardLapsed),
             // Work in another session does not belong to this run.
             _ if self.opened_other_session() || self.starts_over => Some(Fault::SessionLost),
-            Some(_) if !self.evidence.exchange_open => self.result_truth,
-            Some(_) | None => Some(cause),
+            Some(_) if self.evidence.exchange_open => Some(cause),
+            Some(_) => {
+                let waited_for_shells = self.evidence.background > 0 && !self.evidence.claimed_done;
+                self.result_truth.or_else(|| waited_for_shells.then_some(cause))
+            }
+            None => Some(cause),
         }
     }
 

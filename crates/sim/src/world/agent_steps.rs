@@ -25,7 +25,7 @@ impl World {
         let now = self.now;
         if agent.stop_at <= now {
             agent.stop_at = NEVER;
-            let level = agent.stop;
+            let level = agent.stop.unwrap_or(StopLevel::Kill);
             return self.apply_stop(agent, level);
         }
         if agent.death_at <= now {
@@ -465,6 +465,11 @@ impl World {
         };
         agent.evidence.exit = self.rng.pick(exits);
         agent.evidence.oom_killed = fault == Fault::OutOfMemory;
+        // After the order to stop, nothing tells whether the order ended the shells. An agent that exits with 0
+        // did so itself.
+        if agent.stop.is_none() && agent.evidence.exit != Exit::Code(0) {
+            agent.evidence.background = agent.shells;
+        }
         self.end(agent, fault)
     }
 
