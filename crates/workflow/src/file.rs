@@ -1,13 +1,14 @@
 //! A workflow file, parsed and checked.
 
+mod context;
 mod fan_out;
 mod graph;
 mod parse;
 mod phase;
-mod phase_names;
 mod policy;
 mod reactions;
 mod repeat;
+mod tables;
 
 use crate::error::SourceText;
 use crate::parameters::Parameters;
@@ -53,8 +54,6 @@ pub struct PhaseFile {
     pub edit_paths: Vec<PromptTemplate>,
     /// Settings of its runs: the keys of `longhaul.toml`. Only `budget` and `time_limit` are checked here.
     pub settings: toml::Table,
-    /// Line of the settings in the file.
-    pub settings_line: usize,
     /// Position of each setting.
     setting_spans: BTreeMap<String, Range<usize>>,
     needs: Vec<usize>,
@@ -66,9 +65,11 @@ pub struct PhaseFile {
 }
 
 /// Where the runs of a phase work.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// In the project directory.
+    #[default]
     None,
     /// Each in a git worktree of its own.
     Worktree,

@@ -14,7 +14,6 @@ mod options;
 mod order;
 mod parameters;
 mod project_file;
-mod reader;
 mod result_schema;
 mod sibling_files;
 mod template;

@@ -2,13 +2,11 @@
 //! default.
 
 use crate::error::{SourceText, suggestion};
-use crate::toml_values::in_order;
 use crate::{OptionError, WorkflowFileError};
 use regex::{Captures, Regex};
 use std::collections::BTreeMap;
 use std::ops::Range;
 use toml::Spanned;
-use toml::de::DeValue;
 
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
@@ -17,24 +15,23 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Reads the table `[parameters]` and replaces values with those of the command line.
-    pub fn parse(
+    /// Checks the table `[parameters]` and replaces values with those of the command line.
+    pub fn new(
         source: &SourceText,
-        table: Option<&Spanned<DeValue<'_>>>,
+        table: &BTreeMap<Spanned<String>, String>,
         settings: &[(String, String)],
     ) -> Result<Parameters, WorkflowFileError> {
         let mut parameters = Parameters::default();
-        match table.map(|value| (value.span(), value.get_ref())) {
-            None => {}
-            Some((_, DeValue::Table(table))) => {
-                for (key, value) in in_order(table) {
-                    parameters.insert(source, key.get_ref(), key.span(), value)?;
-                }
+        for (key, value) in table {
+            let name = key.get_ref();
+            let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+            if !name.chars().all(is_word) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+                let message = format!("`{name}` cannot be the name of a parameter");
+                let hint = "use letters, digits and `_`, so that `{{ parameters.NAME }}` works";
+                return Err(source.error(key.span(), message, hint));
             }
-            Some((span, _)) => {
-                let hint = "write `[parameters]`, then `NAME = \"default\"`";
-                return Err(source.error(span, "`parameters` must be a table", hint));
-            }
+            parameters.values.insert(name.clone(), value.clone());
+            parameters.spans.insert(name.clone(), key.span());
         }
         for (name, value) in settings {
             let Some(known) = parameters.values.get_mut(name) else {
@@ -47,28 +44,6 @@ impl Parameters {
             known.clone_from(value);
         }
         Ok(parameters)
-    }
-
-    fn insert(
-        &mut self,
-        source: &SourceText,
-        name: &str,
-        span: Range<usize>,
-        value: &Spanned<DeValue<'_>>,
-    ) -> Result<(), WorkflowFileError> {
-        let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
-        if !name.chars().all(is_word) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let message = format!("`{name}` cannot be the name of a parameter");
-            let hint = "use letters, digits and `_`, so that `{{ parameters.NAME }}` works";
-            return Err(source.error(span, message, hint));
-        }
-        let DeValue::String(text) = value.get_ref() else {
-            let message = format!("the parameter `{name}` must be a string");
-            return Err(source.error(value.span(), message, "put the value in quotes; \"\" is required"));
-        };
-        self.values.insert(name.to_owned(), text.clone().into_owned());
-        self.spans.insert(name.to_owned(), span);
-        Ok(())
     }
 
     /// Replaces each `{{ parameters.NAME }}` of a text that has a value. Other braces stay, because commands use

@@ -1,34 +1,21 @@
-//! Parses the top level of a workflow file.
+//! Parses a workflow file and checks what several phases share: names, order and limits.
 
 use super::WorkflowFile;
-use super::fan_out::project_path;
-use super::phase::{PARALLEL_MAX, PHASE_KEYS, parse_phase};
-use super::phase_names::{PhaseName, PhaseNames};
-use super::repeat::parse_repeat;
+use super::context::FileContext;
+use super::phase::phase_file;
+use super::repeat::until;
+use super::tables::{FileTable, PhaseTable, serde_error};
 use crate::error::SourceText;
 use crate::order::order;
 use crate::parameters::Parameters;
-use crate::reader::{FileContext, Located, TableReader};
 use crate::sibling_files::SiblingFiles;
 use crate::{ItemSource, PhaseFile, WorkflowFileError};
-use longhaul_core::{Span, Usd, WorkflowLimits, parse_bytes, parse_dollars, parse_duration};
+use longhaul_core::{Span, parse_bytes, parse_duration};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
 
-const KEYS: [&str; 10] = [
-    "description",
-    "archon_files",
-    "max_parallel",
-    "budget",
-    "time_limit",
-    "memory_reserve",
-    "start_gap",
-    "parameters",
-    "repeat",
-    "phase",
-];
 /// Size limit of a workflow file. Long prompts are files of their own.
 const FILE_BYTES_MAX: usize = 1 << 20;
 const PHASES_MAX: usize = 64;
@@ -36,6 +23,8 @@ const PHASES_MAX: usize = 64;
 const NAME_BYTES_MAX: usize = 32;
 /// Archon's default.
 const PARALLEL_DEFAULT: u32 = 4;
+/// Archon's default.
+const ITERATIONS_DEFAULT: u32 = 10;
 /// Two starts in this time load neither the machine nor the API much.
 const START_GAP_DEFAULT: Span = Span::from_secs(2);
 
@@ -71,48 +60,53 @@ impl WorkflowFile {
             return Err(WorkflowFileError::new(message, "keep long prompts in files: `prompt_file = \"…\"`"));
         }
         let source = SourceText::new(path, text);
-        let root = DeTable::parse(text).map_err(|error| {
-            let span = error.span().unwrap_or_default();
+        let deserializer = toml::Deserializer::parse(text).map_err(|error| {
             let message = error.message().lines().collect::<Vec<_>>().join(" ");
-            source.error(span, message, "write TOML: `key = value`, with strings in quotes")
+            let hint = "write TOML: `key = value`, with strings in quotes";
+            source.error(error.span().unwrap_or_default(), message, hint)
         })?;
-        let parameters = Parameters::parse(&source, root.get_ref().get("parameters"), settings)?;
+        let table = FileTable::deserialize(deserializer).map_err(|error| serde_error(&source, &error))?;
+        let parameters = Parameters::new(&source, &table.parameters, settings)?;
+        check_phases(&source, &table.phase)?;
         let files = SiblingFiles::new(files);
-        let file = FileContext { source: &source, files: &files, parameters: &parameters };
-        let root = TableReader::new(file, "the file", root.get_ref(), 0..0).with_keys(&KEYS)?;
-        let tables = phase_tables(&root)?;
-        let names = phase_names(&tables)?;
-        let phases = tables.iter().map(|table| parse_phase(table, &names)).collect::<Result<Vec<_>, _>>()?;
-        let repeat = parse_repeat(&root, &names, &phases)?;
-        let limits = WorkflowLimits {
-            budget: root.amount("budget", parse_dollars)?.filter(|budget| *budget > Usd::ZERO),
-            time: root.amount("time_limit", parse_duration)?.filter(|time| *time > Span::ZERO),
-        };
+        let file =
+            FileContext { source: &source, files: &files, parameters: &parameters, phases: &table.phase };
+        let phases =
+            table.phase.iter().map(|phase| phase_file(&file, phase)).collect::<Result<Vec<_>, _>>()?;
+        let iterations_max = table
+            .repeat
+            .as_ref()
+            .map_or(1, |repeat| repeat.iterations.map_or(ITERATIONS_DEFAULT, |iterations| iterations.0));
+        let until_table = table.repeat.as_ref().and_then(|repeat| repeat.until.as_ref());
+        let start_gap = file.amount(table.start_gap.as_ref(), parse_duration)?;
         let mut workflow = WorkflowFile {
-            description: root.text("description")?.map(|text| text.value),
             phases,
-            until: repeat.until,
-            iterations_max: repeat.iterations_max,
-            parallel_max: root.count("max_parallel", 1..=PARALLEL_MAX)?.unwrap_or(PARALLEL_DEFAULT),
-            limits,
-            start_gap: root.amount("start_gap", parse_duration)?.unwrap_or(START_GAP_DEFAULT),
-            memory_reserve: root.amount("memory_reserve", parse_bytes)?,
-            archon_files: project_path(&root, "archon_files")?,
+            until: until_table.map(|table| until(&file, table)).transpose()?,
+            iterations_max,
+            parallel_max: table.max_parallel.map_or(PARALLEL_DEFAULT, |count| count.0),
+            limits: file.limits(table.budget.as_ref(), table.time_limit.as_ref())?,
+            start_gap: start_gap.unwrap_or(START_GAP_DEFAULT),
+            memory_reserve: file.amount(table.memory_reserve.as_ref(), parse_bytes)?,
+            archon_files: table.archon_files.as_ref().map(|path| file.project_path(path)).transpose()?,
+            description: table.description.map(|text| text.0),
             parameters: parameters.clone(),
             source: source.clone(),
             files: files.texts(),
         };
-        workflow.sort_phases(&tables)?;
+        workflow.sort_phases(&table.phase)?;
         Ok(workflow)
     }
 
     /// Sorts the phases so that each follows those that it needs.
-    fn sort_phases(&mut self, tables: &[TableReader<'_>]) -> Result<(), WorkflowFileError> {
+    fn sort_phases(&mut self, tables: &[Spanned<PhaseTable>]) -> Result<(), WorkflowFileError> {
         let needs: Vec<Vec<usize>> = self.phases.iter().map(|phase| phase.needs.clone()).collect();
         let order = order(&needs).map_err(|cycle| {
             let mut names: Vec<&str> = cycle.iter().map(|index| self.phases[*index].name.as_str()).collect();
             names.push(names[0]);
-            let span = tables[cycle[0]].key_span("needs");
+            let table = &tables[cycle[0]];
+            let need = table.get_ref().needs.iter().find(|need| need.get_ref().0 == names[1]);
+            // A phase also needs the one that its pointer names.
+            let span = need.map_or(table.span(), Spanned::span);
             let message = format!("the phases need each other: {}", names.join(" needs "));
             self.source.error(
                 span,
@@ -140,54 +134,29 @@ impl WorkflowFile {
     }
 }
 
-/// Returns the tables `[[phase]]` in the order of the file.
-fn phase_tables<'a>(root: &TableReader<'a>) -> Result<Vec<TableReader<'a>>, WorkflowFileError> {
-    let hint = "write `[[phase]]`, then `name = \"…\"` and `prompt = \"…\"`";
-    let Some(value) = root.value("phase") else {
-        let path = root.file.source.path.display();
-        return Err(WorkflowFileError::new(format!("cannot read {path}: it has no phase"), hint));
-    };
-    let DeValue::Array(elements) = value.get_ref() else {
-        return Err(root.file.source.error(root.key_span("phase"), "`phase` must be a list of tables", hint));
-    };
-    if elements.len() > PHASES_MAX {
-        let message =
-            format!("the file has {} phases, and at most {PHASES_MAX} are possible", elements.len());
-        let hint = "let one phase start many runs: `fan_out`";
-        return Err(root.file.source.error(elements[PHASES_MAX].span(), message, hint));
+/// Checks the number of phases, and that their names are valid and different.
+fn check_phases(source: &SourceText, phases: &[Spanned<PhaseTable>]) -> Result<(), WorkflowFileError> {
+    if phases.is_empty() {
+        let message = format!("cannot read {}: it has no phase", source.path.display());
+        let hint = "write `[[phase]]`, then `name = \"…\"` and `prompt = \"…\"`";
+        return Err(WorkflowFileError::new(message, hint));
     }
-    elements
-        .iter()
-        .enumerate()
-        .map(|(index, element)| {
-            let DeValue::Table(table) = element.get_ref() else {
-                return Err(root.file.source.error(element.span(), "a phase must be a table", hint));
-            };
-            let title = match table.get("name").map(Spanned::get_ref) {
-                Some(DeValue::String(name)) => format!("phase `{name}`"),
-                Some(_) | None => format!("phase {}", index + 1),
-            };
-            TableReader::new(root.file, title, table, element.span()).with_keys(&PHASE_KEYS)
-        })
-        .collect()
-}
-
-/// Returns the names of the phases, all valid and different.
-fn phase_names(tables: &[TableReader<'_>]) -> Result<PhaseNames, WorkflowFileError> {
-    let mut names: Vec<PhaseName> = Vec::new();
-    for table in tables {
-        let Some(Located { value: name, span }) = table.text("name")? else {
-            return Err(table.error("it has no `name`", "add `name = \"…\"`"));
-        };
-        check_name(&name).map_err(|(message, hint)| table.file.source.error(span.clone(), message, hint))?;
-        if names.iter().any(|known| known.name == name) {
+    if let Some(phase) = phases.get(PHASES_MAX) {
+        let message = format!("the file has {} phases, and at most {PHASES_MAX} are possible", phases.len());
+        return Err(source.error(phase.span(), message, "let one phase start many runs: `fan_out`"));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for phase in phases {
+        let name = &phase.get_ref().name;
+        let (span, name) = (name.span(), name.get_ref().0.as_str());
+        check_name(name).map_err(|(message, hint)| source.error(span.clone(), message, hint))?;
+        if names.contains(&name) {
             let message = format!("two phases have the name `{name}`");
-            return Err(table.file.source.error(span, message, "rename one of them"));
+            return Err(source.error(span, message, "rename one of them"));
         }
-        let has_schema = ["schema", "schema_file"].into_iter().any(|key| table.value(key).is_some());
-        names.push(PhaseName { name, has_schema });
+        names.push(name);
     }
-    Ok(PhaseNames(names))
+    Ok(())
 }
 
 fn check_name(name: &str) -> Result<(), (String, &'static str)> {

@@ -1,170 +1,130 @@
-//! Parses one phase: needs, prompt, schema, limits and settings of its runs.
+//! Checks one phase: needs, prompt, schema, limits and settings of its runs.
 
-use super::fan_out::{items_max, parse_fan_out};
-use super::phase_names::PhaseNames;
-use super::reactions::parse_reactions;
-use super::{Isolation, PhaseFile};
+use super::PhaseFile;
+use super::context::FileContext;
+use super::fan_out::{item_source, items_max};
+use super::reactions::reactions;
+use super::tables::{PhaseTable, Text};
 use crate::error::SourceText;
-use crate::reader::{Located, TableReader};
 use crate::template::{PromptScope, template_lines};
-use crate::toml_values::{plain_value, to_json};
+use crate::toml_values::to_json;
 use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
-use longhaul_core::{Span, Usd, parse_dollars, parse_duration};
+use toml::Spanned;
 
-pub const PHASE_KEYS: [&str; 13] = [
-    "name",
-    "needs",
-    "prompt",
-    "prompt_file",
-    "fan_out",
-    "max_parallel",
-    "max_objectives",
-    "isolation",
-    "edit_paths",
-    "schema",
-    "schema_file",
-    "on",
-    "run",
-];
-/// Each run is an agent with about 200 MB of memory, so that more is a typing error.
-pub const PARALLEL_MAX: u32 = 1000;
-
-pub fn parse_phase(table: &TableReader<'_>, names: &PhaseNames) -> Result<PhaseFile, WorkflowFileError> {
-    let source = table.file.source;
+pub fn phase_file(
+    file: &FileContext<'_>,
+    phase: &Spanned<PhaseTable>,
+) -> Result<PhaseFile, WorkflowFileError> {
+    let table = phase.get_ref();
     let mut needs = Vec::new();
-    for need in table.texts("needs")? {
-        let index = names.index(source, &need)?;
+    for need in &table.needs {
+        let index = file.phase_index(need)?;
         if needs.contains(&index) {
-            let message = format!("`needs` lists `{}` twice", need.value);
-            return Err(source.error(need.span, message, "remove one of them"));
+            let message = format!("`needs` lists `{}` twice", need.get_ref().0);
+            return Err(file.source.error(need.span(), message, "remove one of them"));
         }
         needs.push(index);
     }
-    let fan_out = parse_fan_out(table, names)?;
+    let fan_out = table.fan_out.as_ref().map(|fan_out| item_source(file, fan_out)).transpose()?;
     // Items from the result of a phase exist only after it.
     if let Some(ItemSource::Pointer { phase, .. }) = &fan_out
         && !needs.contains(phase)
     {
         needs.push(*phase);
     }
-    let mut phase = PhaseFile {
-        name: table.text("name")?.map(|name| name.value).unwrap_or_default(),
-        prompt: prompt(table, names, fan_out.is_some())?,
-        schema: schema(table)?,
-        isolation: isolation(table)?,
-        edit_paths: edit_paths(table, names, fan_out.is_some())?,
-        settings: toml::Table::new(),
-        settings_line: source.line_number(table.key_span("run").start),
-        setting_spans: Default::default(),
-        needs,
-        parallel_max: table.count("max_parallel", 1..=PARALLEL_MAX)?,
-        items_max: items_max(table, fan_out.as_ref())?,
-        fan_out,
-        budget: None,
-        time: None,
-        reactions: parse_reactions(table)?,
-    };
-    if let Some(run) = table.table("run")? {
-        phase.budget = run.amount("budget", parse_dollars)?.filter(|budget| *budget > Usd::ZERO);
-        phase.time = run.amount("time_limit", parse_duration)?.filter(|time| *time > Span::ZERO);
-        for (key, value) in run.entries() {
-            let mut setting = plain_value(source, value)?;
-            let replace = |text: &str| table.file.parameters.replace_in(text, source, value.span());
-            replace_texts(&mut setting, &replace)?;
-            phase.setting_spans.insert(key.get_ref().to_string(), key.span());
-            phase.settings.insert(key.get_ref().to_string(), setting);
-        }
+    let phases = file.names();
+    let scope =
+        PromptScope { phases: &phases, parameters: &file.parameters.values, has_items: fan_out.is_some() };
+    let edit_paths = table.edit_paths.iter().map(|path| template(file, &scope, path));
+    let limits = file.limits(table.run.get("budget"), table.run.get("time_limit"))?;
+    let mut settings = toml::Table::new();
+    for (key, value) in &table.run {
+        let mut setting = value.get_ref().clone();
+        let replace = |text: &str| file.parameters.replace_in(text, file.source, value.span());
+        replace_texts(&mut setting, &replace)?;
+        settings.insert(key.get_ref().clone(), setting);
     }
-    Ok(phase)
+    Ok(PhaseFile {
+        name: table.name.get_ref().0.clone(),
+        prompt: prompt(file, &scope, phase)?,
+        schema: schema(file, table)?,
+        isolation: table.isolation,
+        edit_paths: edit_paths.collect::<Result<_, _>>()?,
+        settings,
+        setting_spans: table.run.keys().map(|key| (key.get_ref().clone(), key.span())).collect(),
+        needs,
+        parallel_max: table.max_parallel.map(|count| count.0),
+        items_max: items_max(file, table, fan_out.as_ref())?,
+        fan_out,
+        budget: limits.budget,
+        time: limits.time,
+        reactions: reactions(file, table)?,
+    })
+}
+
+/// Checks a template that is written in the file.
+fn template(
+    file: &FileContext<'_>,
+    scope: &PromptScope<'_>,
+    text: &Spanned<Text>,
+) -> Result<PromptTemplate, WorkflowFileError> {
+    let first_line = file.source.line_number(text.span().start);
+    let lines = template_lines(&file.source.text[text.span()], first_line);
+    scope.check(text.get_ref().0.clone(), file.source.clone(), lines)
 }
 
 fn prompt(
-    table: &TableReader<'_>,
-    names: &PhaseNames,
-    has_items: bool,
+    file: &FileContext<'_>,
+    scope: &PromptScope<'_>,
+    phase: &Spanned<PhaseTable>,
 ) -> Result<PromptTemplate, WorkflowFileError> {
-    let source = table.file.source;
-    let phases = names.as_strs();
-    let scope = PromptScope { phases: &phases, parameters: &table.file.parameters.values, has_items };
-    match (table.text("prompt")?, table.text("prompt_file")?) {
-        (Some(Located { value, span }), None) => {
-            let lines = template_lines(&source.text[span.clone()], source.line_number(span.start));
-            scope.check(value, source.clone(), lines)
-        }
-        (None, Some(file)) => {
-            let (path, text) = table.file.files.read(source, &file.value, &file.span)?;
+    let table = phase.get_ref();
+    match (&table.prompt, &table.prompt_file) {
+        (Some(prompt), None) => template(file, scope, prompt),
+        (None, Some(name)) => {
+            let (path, text) = file.files.read(file.source, &name.get_ref().0, &name.span())?;
             if text.trim().is_empty() {
                 let message = format!("{} is empty", path.display());
-                return Err(source.error(file.span, message, "write the prompt into it"));
+                return Err(file.source.error(name.span(), message, "write the prompt into it"));
             }
             let lines = (1..=text.split('\n').count()).collect();
             let prompt_source = SourceText::new(&path, &text);
             scope.check(text, prompt_source, lines)
         }
-        (Some(_), Some(file)) => {
+        (Some(_), Some(name)) => {
             let message = "a phase has `prompt` or `prompt_file`, not both";
-            Err(source.error(file.span, message, "remove one of them"))
+            Err(file.source.error(name.span(), message, "remove one of them"))
         }
         (None, None) => {
-            Err(table.error("it has no prompt", "add `prompt = \"…\"` or `prompt_file = \"FILE.md\"`"))
+            let hint = "add `prompt = \"…\"` or `prompt_file = \"FILE.md\"`";
+            Err(file.source.error(phase.span(), "the phase has no prompt", hint))
         }
     }
 }
 
-/// Parses the templates of the paths that a run may edit.
-fn edit_paths(
-    table: &TableReader<'_>,
-    names: &PhaseNames,
-    has_items: bool,
-) -> Result<Vec<PromptTemplate>, WorkflowFileError> {
-    let source = table.file.source;
-    let phases = names.as_strs();
-    let scope = PromptScope { phases: &phases, parameters: &table.file.parameters.values, has_items };
-    let template = |Located { value, span }: Located<String>| {
-        let lines = template_lines(&source.text[span.clone()], source.line_number(span.start));
-        scope.check(value, source.clone(), lines)
-    };
-    table.texts("edit_paths")?.into_iter().map(template).collect()
-}
-
-fn schema(table: &TableReader<'_>) -> Result<Option<ResultSchema>, WorkflowFileError> {
-    let source = table.file.source;
-    let (value, span) = match (table.value("schema"), table.text("schema_file")?) {
+fn schema(file: &FileContext<'_>, table: &PhaseTable) -> Result<Option<ResultSchema>, WorkflowFileError> {
+    let (value, span) = match (&table.schema, &table.schema_file) {
         (None, None) => return Ok(None),
-        (Some(value), None) => (to_json(plain_value(source, value)?), table.key_span("schema")),
-        (None, Some(file)) => {
-            let (path, text) = table.file.files.read(source, &file.value, &file.span)?;
+        (Some(value), None) => (to_json(value.get_ref()), value.span()),
+        (None, Some(name)) => {
+            let (path, text) = file.files.read(file.source, &name.get_ref().0, &name.span())?;
             let value = serde_json::from_str(&text).map_err(|error| {
                 let message = format!("{} is not JSON: {error}", path.display());
-                source.error(
-                    file.span.clone(),
-                    message,
-                    "correct the file, or write the schema as `schema = { … }`",
-                )
+                let hint = "correct the file, or write the schema as `schema = { … }`";
+                file.source.error(name.span(), message, hint)
             })?;
-            (value, file.span)
+            (value, name.span())
         }
-        (Some(_), Some(file)) => {
+        (Some(_), Some(name)) => {
             let message = "a phase has `schema` or `schema_file`, not both";
-            return Err(source.error(file.span, message, "remove one of them"));
+            return Err(file.source.error(name.span(), message, "remove one of them"));
         }
     };
     let hint =
         "write a JSON schema, like { type = \"object\", properties = { complete = { type = \"boolean\" } } }";
     ResultSchema::new(value)
         .map(Some)
-        .map_err(|error| source.error(span, format!("the schema is wrong: {error}"), hint))
-}
-
-fn isolation(table: &TableReader<'_>) -> Result<Isolation, WorkflowFileError> {
-    let hint = "write \"none\" (all runs in the project directory) or \"worktree\" (each in a git worktree)";
-    let parse = |text: &str| match text {
-        "none" => Ok(Isolation::None),
-        "worktree" => Ok(Isolation::Worktree),
-        _ => Err(format!("there is no isolation `{text}`")),
-    };
-    let isolation = table.parsed_text("isolation", hint, parse)?;
-    Ok(isolation.map_or(Isolation::None, |isolation| isolation.value))
+        .map_err(|error| file.source.error(span, format!("the schema is wrong: {error}"), hint))
 }
 
 /// Replaces the parameters in each text of a value.

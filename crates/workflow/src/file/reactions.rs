@@ -1,15 +1,13 @@
-//! Parses `on`: the reactions to runs that did not finish as `done`.
+//! Checks `on`: the reactions to runs that did not finish as `done`.
 
+use super::context::FileContext;
+use super::tables::PhaseTable;
 use crate::WorkflowFileError;
 use crate::error::suggestion;
-use crate::reader::TableReader;
 use longhaul_core::{OutcomeKind, Reaction, Reactions};
-use toml::Spanned;
-use toml::de::DeValue;
 
 /// Each retry is a whole run, so that more is a typing error.
 const RETRIES_MAX: u32 = 100;
-const REACTIONS_HINT: &str = "write \"stop\", \"continue\" or { retry = 2 }; for `retry_later` also \"park\"";
 
 /// Returns whether a phase can react to a run with this outcome. `done` needs no reaction, a user's cancellation
 /// always stops, and `partial` is an outcome of workflows.
@@ -28,48 +26,26 @@ fn has_reaction(outcome: OutcomeKind) -> bool {
     }
 }
 
-pub fn parse_reactions(table: &TableReader<'_>) -> Result<Reactions, WorkflowFileError> {
+pub fn reactions(file: &FileContext<'_>, table: &PhaseTable) -> Result<Reactions, WorkflowFileError> {
     let mut reactions = Reactions::default();
-    let Some(on) = table.table("on")? else { return Ok(reactions) };
-    let outcomes = || OutcomeKind::ALL.iter().copied().filter(|outcome| has_reaction(*outcome));
-    for (key, value) in on.entries() {
-        let name = key.get_ref().as_ref();
-        let Some(outcome) = outcomes().find(|outcome| outcome.as_str() == name) else {
-            let names: Vec<&str> = outcomes().map(OutcomeKind::as_str).collect();
-            let message = format!("`on` cannot react to `{name}`");
-            return Err(table.file.source.error(key.span(), message, suggestion("outcomes", name, &names)));
-        };
-        reactions.0.insert(outcome, reaction(table, outcome, value)?);
+    for (key, value) in &table.on {
+        let (outcome, reaction) = (*key.get_ref(), *value.get_ref());
+        if !has_reaction(outcome) {
+            let outcomes = OutcomeKind::ALL.iter().copied().filter(|outcome| has_reaction(*outcome));
+            let names: Vec<&str> = outcomes.map(OutcomeKind::as_str).collect();
+            let hint = suggestion("outcomes", outcome.as_str(), &names);
+            return Err(file.source.error(key.span(), format!("`on` cannot react to `{outcome}`"), hint));
+        }
+        if reaction == Reaction::Park && outcome != OutcomeKind::RetryLater {
+            let message = format!("`{outcome}` cannot park: only `retry_later` has a time to wait for");
+            let hint = "write \"stop\", \"continue\" or { retry = 2 }";
+            return Err(file.source.error(value.span(), message, hint));
+        }
+        if matches!(reaction, Reaction::Retry(retries) if !(1..=RETRIES_MAX).contains(&retries)) {
+            let hint = format!("write a whole number from 1 to {RETRIES_MAX}");
+            return Err(file.source.error(value.span(), "the number of retries is out of range", hint));
+        }
+        reactions.0.insert(outcome, reaction);
     }
     Ok(reactions)
-}
-
-fn reaction(
-    table: &TableReader<'_>,
-    outcome: OutcomeKind,
-    value: &Spanned<DeValue<'_>>,
-) -> Result<Reaction, WorkflowFileError> {
-    let source = table.file.source;
-    let error = |message: String| Err(source.error(value.span(), message, REACTIONS_HINT));
-    match value.get_ref() {
-        DeValue::String(word) => match word.as_ref() {
-            "stop" => Ok(Reaction::Stop),
-            "continue" => Ok(Reaction::Continue),
-            "park" if outcome == OutcomeKind::RetryLater => Ok(Reaction::Park),
-            "park" => {
-                let message = format!("`{outcome}` cannot park: only `retry_later` has a time to wait for");
-                error(message)
-            }
-            "retry" => error("`retry` needs a number".to_owned()),
-            word => error(format!("there is no reaction `{word}`")),
-        },
-        DeValue::Table(retry) => {
-            let retry = TableReader::new(table.file, format!("`{outcome}`"), retry, value.span());
-            match retry.with_keys(&["retry"])?.count("retry", 1..=RETRIES_MAX)? {
-                Some(retries) => Ok(Reaction::Retry(retries)),
-                None => error(format!("the reaction to `{outcome}` is empty")),
-            }
-        }
-        _ => error(format!("the reaction to `{outcome}` must be a string or a table")),
-    }
 }

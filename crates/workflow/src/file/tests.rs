@@ -98,7 +98,6 @@ fn full_file() {
     assert_eq!(prove.isolation, Isolation::Worktree);
     let settings = "budget = 2\ncheck = [\"make check\"]\nmodel = \"opus\"\ntime_limit = \"1h\"\n";
     assert_eq!(prove.settings.to_string(), settings);
-    assert_eq!(prove.settings_line, 40);
     let error = workflow.setting_error(2, "model", "there is no model `opus`", "");
     expect![[r#"
         cannot read loop.toml:40:9: there is no model `opus`
@@ -224,6 +223,9 @@ fn parameters_are_replaced() {
     let source = &workflow.phases()[0].fan_out;
     let expected = "docker ps --format '{{.ID}}' x y";
     assert!(matches!(source, Some(ItemSource::Lines(command)) if command == expected), "{source:?}");
+    let paths = text.replace("[parameters]", "archon_files = \".{{ parameters.name }}\"\n[parameters]");
+    let workflow = parse(&paths, &[("name", "archon")]).expect("a workflow");
+    assert_eq!(workflow.archon_files(), Some(Path::new(".archon")));
     let error = parse(text, &[("nmae", "x")]).expect_err("an unknown parameter");
     assert_eq!(error, "there is no parameter `nmae` in loop.toml\n= did you mean name?");
     // Only a value that a command needs is required; the graph shows the others.
@@ -339,8 +341,15 @@ const WRONG: &[(&str, &str)] = &[
         "cycle",
         "[[phase]]\nname = \"a\"\nneeds = [\"b\"]\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\"]\nprompt = \"b\"\n",
     ),
+    (
+        "cycle at the second need",
+        "[[phase]]\nname = \"a\"\nneeds = [\"c\", \"b\"]\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nneeds = [\"a\"]\nprompt = \"b\"\n[[phase]]\nname = \"c\"\nprompt = \"b\"\n",
+    ),
     ("template", "[[phase]]\nname = \"a\"\nprompt = \"\"\"\nWork on\n{{ item }}\n\"\"\"\n"),
     ("template syntax", "[[phase]]\nname = \"a\"\nprompt = \"\"\"Work\n{% if iteration %}\n\"\"\"\n"),
+    ("isolation of the wrong type", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nisolation = 1\n"),
+    ("needs is no list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nneeds = \"b\"\n"),
+    ("schema is no table", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = \"b\"\n"),
     ("isolation", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nisolation = \"container\"\n"),
     ("schema of the wrong type", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nschema = { type = \"array\" }\n"),
     (
@@ -371,6 +380,19 @@ const WRONG: &[(&str, &str)] = &[
     ("outcome without reaction", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { done = \"stop\" }\n"),
     ("unknown reaction", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"ignore\" }\n"),
     ("retry without number", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"retry\" }\n"),
+    ("empty reaction", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = {} }\n"),
+    (
+        "unknown key of a condition",
+        "[repeat]\nuntil = { comand = \"true\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    (
+        "key of a stage",
+        "[repeat]\nuntil = { progress = \"P.md\", stage = \"done\" }\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n",
+    ),
+    ("repeat is no table", "repeat = 3\n[[phase]]\nname = \"a\"\nprompt = \"b\"\n"),
+    ("phase is a text", "phase = \"a\"\n"),
+    ("list of texts", "phase = [\"a\"]\n"),
+    ("dotted keys", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out.list = [1]\nfan_out.glob = \"*\"\n"),
     ("too many retries", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = { retry = 1000 } }\n"),
     ("run is no table", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nrun = \"fast\"\n"),
     (

@@ -1,0 +1,166 @@
+//! The tables of a workflow file as they are written: known keys, and values of the right type. Never compares two
+//! values.
+
+use super::Isolation;
+use crate::WorkflowFileError;
+use crate::archon::Stage;
+use crate::error::{SourceText, suggestion};
+use longhaul_core::{OutcomeKind, Reaction};
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+use toml::{Spanned, Value};
+
+/// Each run is an agent with about 200 MB of memory, so that more is a typing error.
+const PARALLEL_MAX: u32 = 1000;
+/// More directories in one day slow down every listing of runs.
+pub const ITEMS_MAX: u32 = 10_000;
+/// Even iterations of one minute take a week.
+const ITERATIONS_MAX: u32 = 10_000;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct FileTable {
+    pub description: Option<Text>,
+    pub archon_files: Option<Spanned<Text>>,
+    pub max_parallel: Option<Count<PARALLEL_MAX>>,
+    pub budget: Option<Spanned<Value>>,
+    pub time_limit: Option<Spanned<Value>>,
+    pub memory_reserve: Option<Spanned<Value>>,
+    pub start_gap: Option<Spanned<Value>>,
+    #[serde(default)]
+    pub parameters: BTreeMap<Spanned<String>, String>,
+    pub repeat: Option<RepeatTable>,
+    #[serde(default)]
+    pub phase: Vec<Spanned<PhaseTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct RepeatTable {
+    pub iterations: Option<Count<ITERATIONS_MAX>>,
+    pub until: Option<Spanned<UntilTable>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table, like { command = \"make check\" }")]
+pub struct UntilTable {
+    pub after: Option<Spanned<Text>>,
+    pub command: Option<Spanned<Text>>,
+    pub file: Option<Spanned<Text>>,
+    pub matches: Option<Spanned<Text>>,
+    pub phase: Option<Spanned<Text>>,
+    pub pointer: Option<Spanned<Text>>,
+    pub equals: Option<Value>,
+    pub progress: Option<Spanned<Text>>,
+    pub stage: Option<Stage>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table")]
+pub struct PhaseTable {
+    pub name: Spanned<Text>,
+    #[serde(default)]
+    pub needs: Vec<Spanned<Text>>,
+    pub prompt: Option<Spanned<Text>>,
+    pub prompt_file: Option<Spanned<Text>>,
+    pub fan_out: Option<Spanned<FanOutTable>>,
+    pub max_parallel: Option<Count<PARALLEL_MAX>>,
+    pub max_objectives: Option<Spanned<Count<ITEMS_MAX>>>,
+    #[serde(default)]
+    pub isolation: Isolation,
+    #[serde(default)]
+    pub edit_paths: Vec<Spanned<Text>>,
+    pub schema: Option<Spanned<Value>>,
+    pub schema_file: Option<Spanned<Text>>,
+    #[serde(default)]
+    pub on: BTreeMap<Spanned<OutcomeKind>, Spanned<Reaction>>,
+    #[serde(default)]
+    pub run: BTreeMap<Spanned<String>, Spanned<Value>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, expecting = "a table, like { list = [\"a\", \"b\"] }")]
+pub struct FanOutTable {
+    pub list: Option<Spanned<Vec<Value>>>,
+    pub command: Option<Spanned<Text>>,
+    pub glob: Option<Spanned<Text>>,
+    pub objectives: Option<Spanned<Text>>,
+    pub phase: Option<Spanned<Text>>,
+    pub pointer: Option<Spanned<Text>>,
+}
+
+/// A text that is not blank.
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+pub struct Text(pub String);
+
+impl TryFrom<String> for Text {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Text, &'static str> {
+        if text.trim().is_empty() {
+            Err("the text is empty, expected a text between the quotes")
+        } else {
+            Ok(Text(text))
+        }
+    }
+}
+
+/// A whole number from 1 to `MAX`.
+#[derive(Clone, Copy)]
+pub struct Count<const MAX: u32>(pub u32);
+
+impl<'de, const MAX: u32> Deserialize<'de> for Count<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Count<MAX>, D::Error> {
+        let number = i64::deserialize(deserializer)?;
+        let expected = format!("a whole number from 1 to {MAX}");
+        match u32::try_from(number) {
+            Ok(count) if (1..=MAX).contains(&count) => Ok(Count(count)),
+            Ok(_) | Err(_) => Err(D::Error::invalid_value(Unexpected::Signed(number), &expected.as_str())),
+        }
+    }
+}
+
+/// Returns an error of serde at its position. The end of its message, what it expected, becomes the hint.
+pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFileError {
+    let (problem, expected) = error.message().rsplit_once(", expected ").unwrap_or((error.message(), ""));
+    let name = problem.split('`').nth(1).unwrap_or_default();
+    let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
+    let (message, hint) = match (problem, expected) {
+        _ if problem.starts_with("unknown field") => {
+            (format!("there is no key `{name}`"), suggestion("keys", name, &known))
+        }
+        _ if problem.starts_with("unknown variant") => {
+            (format!("there is no value `{name}`"), suggestion("values", name, &known))
+        }
+        _ if problem.starts_with("missing field") => {
+            (format!("`{name}` is missing"), format!("add `{name} = \"…\"`"))
+        }
+        ("invalid type: map", "a sequence") => {
+            ("this must be a list of tables".to_owned(), "write double brackets, like `[[phase]]`".to_owned())
+        }
+        (_, "newtype variant") => {
+            ("this word needs a number".to_owned(), "write a table, like { retry = 2 }".to_owned())
+        }
+        (_, "") => {
+            let hint = "write a word in quotes, or { retry = 2 } as a reaction";
+            (problem.to_owned(), hint.to_owned())
+        }
+        _ => {
+            let expected = match expected {
+                "i64" | "u32" => "a whole number",
+                "a map" => "a table, like { key = \"value\" }",
+                "a sequence" => "a list, like [\"a\", \"b\"]",
+                expected => expected,
+            };
+            let problem = match problem {
+                "invalid type: map" => "invalid type: table",
+                "invalid type: sequence" => "invalid type: list",
+                problem => problem,
+            };
+            (problem.to_owned(), format!("write {expected}"))
+        }
+    };
+    source.error(error.span().unwrap_or_default(), message, hint)
+}
