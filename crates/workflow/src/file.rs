@@ -15,6 +15,7 @@ use crate::parameters::Parameters;
 use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError, archon};
 pub use graph::skip_note;
 use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
+use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::ops::Range;
@@ -65,7 +66,7 @@ pub struct PhaseFile {
 }
 
 /// Where the runs of a phase work.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
     /// In the project directory.

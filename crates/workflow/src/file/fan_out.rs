@@ -1,7 +1,7 @@
 //! Checks the items of a phase: `fan_out` and `max_objectives`.
 
 use super::context::FileContext;
-use super::tables::{Count, FanOutTable, ITEMS_MAX, PhaseTable};
+use super::tables::{FanOutTable, ITEMS_MAX, PhaseTable};
 use crate::toml_values::to_json;
 use crate::{GlobPattern, ItemSource, WorkflowFileError};
 use toml::Spanned;
@@ -50,28 +50,18 @@ pub fn items_max(
     table: &PhaseTable,
     fan_out: Option<&ItemSource>,
 ) -> Result<u32, WorkflowFileError> {
-    match (&table.max_objectives, fan_out) {
-        (Some(items_max), None) => {
-            let hint = "add `fan_out`, or remove `max_objectives`";
-            Err(file.source.error(items_max.span(), "`max_objectives` needs items", hint))
-        }
-        (Some(items_max), Some(_)) => {
-            let Count(items_max) = items_max.get_ref();
-            Ok(*items_max)
-        }
-        (None, None) => Ok(1),
-        // A list in the file is no mistake of a command.
-        (None, Some(ItemSource::List(items))) => {
-            Ok(u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX))
-        }
-        (
-            None,
-            Some(
-                ItemSource::Lines(_)
-                | ItemSource::Glob(_)
-                | ItemSource::Objectives(_)
-                | ItemSource::Pointer { .. },
-            ),
-        ) => Ok(ITEMS_DEFAULT),
-    }
+    let Some(fan_out) = fan_out else {
+        let Some(items_max) = &table.max_objectives else { return Ok(1) };
+        let hint = "add `fan_out`, or remove `max_objectives`";
+        return Err(file.source.error(items_max.span(), "`max_objectives` needs items", hint));
+    };
+    // A list in the file is no mistake of a command.
+    let default = match fan_out {
+        ItemSource::List(items) => u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX),
+        ItemSource::Lines(_)
+        | ItemSource::Glob(_)
+        | ItemSource::Objectives(_)
+        | ItemSource::Pointer { .. } => ITEMS_DEFAULT,
+    };
+    Ok(table.max_objectives.as_ref().map_or(default, |items_max| items_max.get_ref().0))
 }

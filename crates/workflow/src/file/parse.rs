@@ -108,11 +108,8 @@ impl WorkflowFile {
             // A phase also needs the one that its pointer names.
             let span = need.map_or(table.span(), Spanned::span);
             let message = format!("the phases need each other: {}", names.join(" needs "));
-            self.source.error(
-                span,
-                message,
-                "remove one of these needs: a phase starts after those that it needs",
-            )
+            let hint = "remove one of these needs: a phase starts after those that it needs";
+            self.source.error(span, message, hint)
         })?;
         let mut position = vec![0; order.len()];
         for (new, old) in order.iter().enumerate() {

@@ -124,43 +124,18 @@ impl<'de, const MAX: u32> Deserialize<'de> for Count<MAX> {
 
 /// Returns an error of serde at its position. The end of its message, what it expected, becomes the hint.
 pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFileError {
-    let (problem, expected) = error.message().rsplit_once(", expected ").unwrap_or((error.message(), ""));
-    let name = problem.split('`').nth(1).unwrap_or_default();
+    let (message, expected) = error.message().rsplit_once(", expected ").unwrap_or((error.message(), ""));
+    let name = message.split('`').nth(1).unwrap_or_default();
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
-    let (message, hint) = match (problem, expected) {
-        _ if problem.starts_with("unknown field") => {
-            (format!("there is no key `{name}`"), suggestion("keys", name, &known))
-        }
-        _ if problem.starts_with("unknown variant") => {
-            (format!("there is no value `{name}`"), suggestion("values", name, &known))
-        }
-        _ if problem.starts_with("missing field") => {
-            (format!("`{name}` is missing"), format!("add `{name} = \"…\"`"))
-        }
-        ("invalid type: map", "a sequence") => {
-            ("this must be a list of tables".to_owned(), "write double brackets, like `[[phase]]`".to_owned())
-        }
-        (_, "newtype variant") => {
-            ("this word needs a number".to_owned(), "write a table, like { retry = 2 }".to_owned())
-        }
-        (_, "") => {
-            let hint = "write a word in quotes, or { retry = 2 } as a reaction";
-            (problem.to_owned(), hint.to_owned())
-        }
-        _ => {
-            let expected = match expected {
-                "i64" | "u32" => "a whole number",
-                "a map" => "a table, like { key = \"value\" }",
-                "a sequence" => "a list, like [\"a\", \"b\"]",
-                expected => expected,
-            };
-            let problem = match problem {
-                "invalid type: map" => "invalid type: table",
-                "invalid type: sequence" => "invalid type: list",
-                problem => problem,
-            };
-            (problem.to_owned(), format!("write {expected}"))
-        }
+    let hint = match expected {
+        _ if message.starts_with("unknown field") => suggestion("keys", name, &known),
+        _ if message.starts_with("unknown variant") => suggestion("values", name, &known),
+        _ if message.starts_with("missing field") => format!("add `{name} = \"…\"`"),
+        "i64" | "u32" => "write a whole number".to_owned(),
+        "a map" => "write a table, like { key = \"value\" }".to_owned(),
+        "a sequence" => "write a list, like [\"a\", \"b\"]; phases start with `[[phase]]`".to_owned(),
+        "" | "newtype variant" => "write a word in quotes, or { retry = 2 } as a reaction".to_owned(),
+        expected => format!("write {expected}"),
     };
     source.error(error.span().unwrap_or_default(), message, hint)
 }
