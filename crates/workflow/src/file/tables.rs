@@ -122,6 +122,16 @@ impl<'de, const MAX: u32> Deserialize<'de> for Count<MAX> {
     }
 }
 
+/// The words of TOML for those of serde.
+const WORDS: [(&str, &str); 6] = [
+    ("unknown field", "unknown key"),
+    ("missing field", "missing key"),
+    ("unknown variant", "unknown value"),
+    ("unit variant", "a word"),
+    ("sequence", "a list"),
+    ("map", "a table"),
+];
+
 /// Returns an error of serde at its position. The end of its message, what it expected, becomes the hint.
 pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFileError {
     let (message, expected) = error.message().rsplit_once(", expected ").unwrap_or((error.message(), ""));
@@ -134,8 +144,16 @@ pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFile
         "i64" | "u32" => "write a whole number".to_owned(),
         "a map" => "write a table, like { key = \"value\" }".to_owned(),
         "a sequence" => "write a list, like [\"a\", \"b\"]; phases start with `[[phase]]`".to_owned(),
-        "" | "newtype variant" => "write a word in quotes, or { retry = 2 } as a reaction".to_owned(),
+        "newtype variant" => "write { retry = 2 }".to_owned(),
+        "" => "write a word in quotes; a number of retries is { retry = 2 }".to_owned(),
         expected => format!("write {expected}"),
     };
+    let is_serde = |(word, _): &&(&str, &str)| {
+        message.starts_with(word) || message.strip_prefix("invalid type: ").is_some_and(|kind| kind == *word)
+    };
+    let message = WORDS
+        .iter()
+        .find(is_serde)
+        .map_or_else(|| message.to_owned(), |(word, ours)| message.replacen(word, ours, 1));
     source.error(error.span().unwrap_or_default(), message, hint)
 }
