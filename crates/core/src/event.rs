@@ -95,7 +95,7 @@ pub enum SpawnError {
     NotFound,
     /// The program exists but cannot be run.
     NotRunnable,
-    /// The system lacks resources: processes, memory, open files.
+    /// The system lacks resources: processes, memory, open files, the working directory.
     NoResources,
 }
 

@@ -176,7 +176,7 @@ impl Observer for ProgressDisplay {
             }
             let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });
             if is_asked && self.is_supervisor && view.run.state().outcome().is_none() {
-                self.print("Ctrl-C: the agent may finish its message; press Ctrl-C again to stop it at once");
+                self.print("cancelling: the agent may finish its message; Ctrl-C stops it at once");
             }
         }
     }

@@ -458,6 +458,26 @@ fn run_without_workspace_is_rejected_and_kept() {
     }
 }
 
+/// The system reports a missing directory as it reports a missing program.
+#[test]
+fn workspace_that_disappears_is_named_and_the_hint_continues_the_run() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
+    let elsewhere = stage.folder().join("elsewhere");
+    fs::rename(stage.work(), &elsewhere).expect("the directory can be moved");
+    kill_agent(&stage.only_run());
+    let failed = run.output();
+    let envelope = failed.envelope(20);
+    let reason = format!("the working directory {} does not exist", stage.work().display());
+    assert!(envelope["errors"].to_string().contains(&reason), "{envelope}");
+    assert!(!failed.stderr.contains("not installed"), "{failed:?}");
+
+    let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
+    resumed.assert_error(&["move it back", "`--cwd`"]);
+    fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");
+    stage.longhaul(["resume", "@"]).against(&server).output().envelope(0);
+}
+
 /// Returns whether a process has exited. It may be a zombie that its parent has not reaped.
 pub fn has_exited(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));

@@ -155,7 +155,7 @@ impl AgentProcess {
         for name in &launch.env_remove {
             command.env_remove(name);
         }
-        let mut child = command.spawn().map_err(|error| (spawn_error(&error), error))?;
+        let mut child = command.spawn().map_err(|error| spawn_error(error, &launch.cwd))?;
         let exited =
             || (SpawnError::NoResources, io::Error::other("the process exited before its id was read"));
         let raw_pid = child.id().ok_or_else(exited)?;
@@ -265,13 +265,19 @@ fn exit(status: ExitStatus) -> Exit {
     }
 }
 
-fn spawn_error(error: &io::Error) -> SpawnError {
-    match error.kind() {
+fn spawn_error(error: io::Error, cwd: &Path) -> (SpawnError, io::Error) {
+    let kind = match error.kind() {
+        // The system reports a missing directory as it reports a missing program. It may be mounted again.
+        io::ErrorKind::NotFound if !cwd.exists() => {
+            let text = format!("the working directory {} does not exist", cwd.display());
+            return (SpawnError::NoResources, io::Error::other(text));
+        }
         io::ErrorKind::NotFound => SpawnError::NotFound,
         io::ErrorKind::PermissionDenied => SpawnError::NotRunnable,
         io::ErrorKind::OutOfMemory | io::ErrorKind::WouldBlock => SpawnError::NoResources,
         // ENOEXEC, ENOTDIR, ELOOP: the file is not a program.
         _ if matches!(error.raw_os_error(), Some(8 | 20 | 40)) => SpawnError::NotRunnable,
         _ => SpawnError::NoResources,
-    }
+    };
+    (kind, error)
 }
