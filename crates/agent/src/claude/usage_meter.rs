@@ -46,8 +46,9 @@ struct UsageInterval {
     usage: Usage,
     /// Cost of the messages by our table, in billionths of a dollar. The cost in `usage` is set at the end.
     nano: u64,
-    /// The part of that cost that is output of truncated messages. The agent reports less of it than is
-    /// billed.
+    /// The parts of that cost that are input and output of truncated messages. The agent reports less of them
+    /// than is billed.
+    truncated_input_nano: u64,
     truncated_output_nano: u64,
     /// Whether the final usage of a message is unknown.
     guessed: bool,
@@ -196,14 +197,15 @@ impl UsageMeter {
         };
         let price = self.prices.price(&message.model, usage);
         counted.unpriced = price.is_none() && usage.tokens.total() > 0;
-        let truncated_output_nano = price.filter(|_| !complete).map(|nano| {
-            let without_output = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
-            nano.saturating_sub(self.prices.price(&message.model, without_output).unwrap_or(nano))
-        });
+        let nano = price.unwrap_or_default();
+        let without_output = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
+        let input_nano = self.prices.price(&message.model, without_output).unwrap_or(nano);
+        let if_truncated = |nano| if complete { 0 } else { nano };
         UsageInterval {
             usage: counted,
-            nano: price.unwrap_or_default(),
-            truncated_output_nano: truncated_output_nano.unwrap_or_default(),
+            nano,
+            truncated_input_nano: if_truncated(input_nano),
+            truncated_output_nano: if_truncated(nano.saturating_sub(input_nano)),
             guessed: complete && !exact,
         }
     }
@@ -238,15 +240,17 @@ impl UsageMeter {
         self.has_update = true;
     }
 
-    /// Returns the cost that a report omits. For a truncated message it counts the input and the first token,
-    /// but all output that was sent is billed (2.1.330).
+    /// Returns the cost that a report omits. For a truncated message it counts the input and the first token, or
+    /// nothing if the API sent an error in the stream, but all that was sent is billed (2.1.330).
     fn unreported_cost(&self, reported: Tokens) -> Usd {
-        let (counted, truncated) =
-            (self.interval.usage.tokens.output, self.interval.usage.truncated_tokens.output);
-        let missing = (counted + truncated).saturating_sub(reported.output).min(truncated);
-        let nano = u128::from(self.interval.truncated_output_nano) * u128::from(missing)
-            / u128::from(truncated.max(1));
-        usd_from_nano(nano as u64)
+        let Usage { tokens: counted, truncated_tokens: truncated, .. } = self.interval.usage;
+        let missing = |nano: u64, tokens: fn(Tokens) -> u64| {
+            let (counted, truncated) = (tokens(counted), tokens(truncated));
+            let missing = (counted + truncated).saturating_sub(tokens(reported)).min(truncated);
+            (u128::from(nano) * u128::from(missing) / u128::from(truncated.max(1))) as u64
+        };
+        let input = missing(self.interval.truncated_input_nano, prompt_tokens);
+        usd_from_nano(input + missing(self.interval.truncated_output_nano, |tokens| tokens.output))
     }
 
     fn reported_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
@@ -368,6 +372,7 @@ impl UsageInterval {
     fn add(&mut self, other: UsageInterval) {
         self.usage = self.usage.plus(other.usage);
         self.nano = self.nano.saturating_add(other.nano);
+        self.truncated_input_nano = self.truncated_input_nano.saturating_add(other.truncated_input_nano);
         self.truncated_output_nano = self.truncated_output_nano.saturating_add(other.truncated_output_nano);
         self.guessed |= other.guessed;
     }

@@ -1,7 +1,7 @@
 //! The recorded streams and their expected faults. Recorded with Claude Code 2.1.330 against a loopback API.
 
 use longhaul_agent::{Decoder, DoneSignals, Guards, SideEffects, default_dialect, stream_report};
-use longhaul_core::{Evidence, Exit, Notice, Usage, classify};
+use longhaul_core::{Evidence, Exit, Notice, StopCause, Usage, classify};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
@@ -103,7 +103,12 @@ impl Fixture {
     }
 
     pub fn check(&self, evidence: &Evidence, label: &str) {
-        let fault = classify(evidence).map(|fault| fault.as_str().to_owned());
+        // The recorder stopped these agents, as Longhaul does after `--background-wait`.
+        let is_stopped =
+            ["background-shell-lingers", "background-shell-sigterm"].contains(&self.name.as_str());
+        let stop_cause = is_stopped.then_some(StopCause::BackgroundStopped);
+        let fault =
+            classify(&Evidence { stop_cause, ..evidence.clone() }).map(|fault| fault.as_str().to_owned());
         assert_eq!(fault, self.fault, "{} {label}: {evidence:#?}", self.name);
     }
 }

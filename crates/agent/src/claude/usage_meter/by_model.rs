@@ -51,10 +51,11 @@ impl ModelShares {
             Some(reported) => models.complete(reported, report.guessed, total.tokens),
             None => models.split_cost(total.reported_cost),
         }
-        // Next to a reported cost, only truncated output is priced, because the agent reports less of it than
+        // Next to a reported cost, only truncated messages are priced, because the agent reports less of them than
         // is billed.
         let weight = |interval: &UsageInterval| {
-            if report.has_cost { interval.truncated_output_nano } else { interval.nano }
+            let truncated = interval.truncated_input_nano + interval.truncated_output_nano;
+            if report.has_cost { truncated } else { interval.nano }
         };
         models.split_estimate(total.estimated_cost, weight);
         models.fit_to_total(total, report.only);

@@ -186,6 +186,15 @@ fn result_covers_earlier_usage() {
         12_460,
         0,
     );
+    // After an error in the stream, the agent's sum lacks the message, with its input.
+    check(
+        "start a; delta a 40; cut a; start b; end b 50; result 1 50 6600",
+        messages(1, 50),
+        messages(1, 10),
+        6600,
+        5800,
+    );
+    check("start a; delta a 40; cut a; result 0 0 0", messages(0, 0), messages(1, 10), 0, 5800);
     check("result 0 0 0", messages(0, 0), messages(0, 0), 0, 0);
 }
 
