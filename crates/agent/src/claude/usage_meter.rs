@@ -240,8 +240,8 @@ impl UsageMeter {
         self.has_update = true;
     }
 
-    /// Returns the cost that a report omits. For a truncated message it counts the input and the first token, or
-    /// nothing if the API sent an error in the stream, but all that was sent is billed (2.1.330).
+    /// Returns the cost that a report omits, because all that was sent is billed. Of a truncated message, the report
+    /// contains the input and the first token. If the API sent an error in the stream, it lacks both (2.1.330).
     fn unreported_cost(&self, reported: Tokens) -> Usd {
         let Usage { tokens: counted, truncated_tokens: truncated, .. } = self.interval.usage;
         let missing = |nano: u64, tokens: fn(Tokens) -> u64| {
