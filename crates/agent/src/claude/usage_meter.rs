@@ -198,14 +198,18 @@ impl UsageMeter {
         let price = self.prices.price(&message.model, usage);
         counted.unpriced = price.is_none() && usage.tokens.total() > 0;
         let nano = price.unwrap_or_default();
-        let without_output = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
-        let input_nano = self.prices.price(&message.model, without_output).unwrap_or(nano);
-        let if_truncated = |nano| if complete { 0 } else { nano };
+        let (truncated_input_nano, truncated_output_nano) = if complete {
+            (0, 0)
+        } else {
+            let without_output = BilledTokens { tokens: Tokens { output: 0, ..usage.tokens }, ..usage };
+            let input = self.prices.price(&message.model, without_output).unwrap_or(nano);
+            (input, nano.saturating_sub(input))
+        };
         UsageInterval {
             usage: counted,
             nano,
-            truncated_input_nano: if_truncated(input_nano),
-            truncated_output_nano: if_truncated(nano.saturating_sub(input_nano)),
+            truncated_input_nano,
+            truncated_output_nano,
             guessed: complete && !exact,
         }
     }
