@@ -23,9 +23,10 @@ const STOP_DELAY: Interval = Interval::new(5, 2_500);
 impl World {
     pub(super) fn step_agent(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let now = self.now;
-        if agent.stop_at <= now {
+        if let Some(level) = agent.stop
+            && agent.stop_at <= now
+        {
             agent.stop_at = NEVER;
-            let level = agent.stop.unwrap_or(StopLevel::Kill);
             return self.apply_stop(agent, level);
         }
         if agent.death_at <= now {
