@@ -77,8 +77,9 @@ impl Strike {
         }
     }
 
-    /// Returns how many turns may be requested again: one if the agent ends. If its supervisor freezes before
-    /// it sends the prompt, the agent is stopped as silent.
+    /// Returns how many turns may be requested again: one if the agent ends, and another one if its command
+    /// was stopped before it noticed. If its supervisor freezes before it sends the prompt, the agent is stopped as
+    /// silent.
     pub fn wasted_max(self) -> u64 {
         match self {
             Strike::KillSupervisor | Strike::KillSupervisorGuarded => 0,
@@ -86,12 +87,12 @@ impl Strike {
             | Strike::KillBoth
             | Strike::KillBothGuarded
             | Strike::TermSupervisor
-            | Strike::TermAll
             | Strike::TermAgent
             | Strike::StopSupervisor
             | Strike::StopAgent
             | Strike::FullDisk
             | Strike::ShortWrite => 1,
+            Strike::TermAll => 2,
         }
     }
 
