@@ -201,9 +201,15 @@ impl FailedAttempt<'_> {
         if self.retries_used() >= self.policy.retries_max {
             return self.end();
         }
-        // A gateway restarts within minutes, an update replaces a program within seconds.
-        let first = if self.fault == Fault::ModelUnknown { UNKNOWN_FAULT_BACKOFF_STEP } else { 0 };
-        let at = self.backoff_end(&self.policy.backoff, first + self.retries_used());
+        let backoff = self.policy.backoff;
+        let (backoff, first) = match self.fault {
+            // A gateway restarts within minutes.
+            Fault::ModelUnknown => (backoff, UNKNOWN_FAULT_BACKOFF_STEP),
+            // An update replaces the program within a minute. Short draws would not last that long.
+            Fault::AgentMissing | Fault::AgentUnusable => (Backoff { jitter: Jitter::None, ..backoff }, 0),
+            _ => (backoff, 0),
+        };
+        let at = self.backoff_end(&backoff, first + self.retries_used());
         let at = if self.fault == Fault::SessionLost { at.max(self.earliest_start()) } else { at };
         self.attempt(remedy, at, self.resume_plan())
     }

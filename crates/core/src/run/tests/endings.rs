@@ -1,7 +1,7 @@
 //! Faults that finish a run at once, and their outcomes.
 
 use super::trace::{check_built_run, check_run, check_run_with, plain};
-use crate::Policy;
+use crate::{Policy, Preset};
 use expect_test::expect;
 
 #[test]
@@ -106,18 +106,34 @@ fn missing_or_unusable_agent_is_not_started() {
     );
 }
 
+/// An update may take most of a minute, so that the waits are not drawn.
 #[test]
-fn agent_that_vanishes_during_the_run_is_retried() {
-    check_run(
-        "opened; fails 529; swept; tick; spawn-fails missing; swept; tick; spawn-fails unusable",
+fn agent_that_vanishes_during_the_run_is_retried_for_a_minute() {
+    check_run_with(
+        &Preset::Default.policy(),
+        "opened; fails 529; swept; tick; spawn-fails missing; swept; tick; spawn-fails unusable; swept; tick; \
+         spawn-fails missing; swept; tick; spawn-fails missing; swept; tick; spawn-fails missing; swept; tick; \
+         spawn-fails missing",
         expect![[r#"
-            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 1.7s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             tick             attempt 2 resume s1, continue (overloaded); > spawn 2
             spawn-fails missing agent_missing -> resume in 2s: 3 resume s1, continue (agent_missing); > sweep
             swept            swept 0
             tick             attempt 3 resume s1, continue (agent_missing); > spawn 3
             spawn-fails unusable agent_unusable, evidence kept -> resume in 4s: 4 resume s1, continue (agent_unusable); > sweep
+            swept            swept 0
+            tick             attempt 4 resume s1, continue (agent_unusable); > spawn 4
+            spawn-fails missing agent_missing -> resume in 8s: 5 resume s1, continue (agent_missing); > sweep
+            swept            swept 0
+            tick             attempt 5 resume s1, continue (agent_missing); > spawn 5
+            spawn-fails missing agent_missing -> resume in 16s: 6 resume s1, continue (agent_missing); > sweep
+            swept            swept 0
+            tick             attempt 6 resume s1, continue (agent_missing); > spawn 6
+            spawn-fails missing agent_missing -> resume in 32s: 7 resume s1, continue (agent_missing); > sweep
+            swept            swept 0
+            tick             attempt 7 resume s1, continue (agent_missing); > spawn 7
+            spawn-fails missing agent_missing -> failed by agent_missing; > sweep; failed by agent_missing; > finish 20
         "#]],
     );
 }
