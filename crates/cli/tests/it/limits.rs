@@ -209,7 +209,7 @@ fn time_limit_ends_the_run_with_a_wrap_up() {
 #[test]
 fn wall_limit_ends_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a wall limit", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--wall-limit", "9s", "--wrap-up-reserve", "5s"], 22);
+        let envelope = run(stage, agent, server, &["--wall-limit", "15s", "--wrap-up-reserve", "8s"], 22);
         assert_wrapped_up(stage, &envelope, "wall");
     });
 }
