@@ -150,7 +150,10 @@ prompt = "Review."
     let skip = [(1, "plan"), (1, "review"), (2, "plan"), (2, "review")];
     for (args, runs) in [(["--from", "work"], &from[..]), (["--skip", "work"], &skip)] {
         let (stage, server) = (Stage::new(), Server::start("Done.\n"));
-        envelope(&run_loop(&stage, &server, file, &args).output(), 0);
+        let output = run_loop(&stage, &server, file, &args).output();
+        envelope(&output, 0);
         assert_eq!(started(&stage), expected(runs), "{args:?}");
+        // The last phase of an iteration has a cost, too, although the next one starts in the same step.
+        assert_eq!(output.stderr.matches("review: done, $").count(), 2, "{}", output.stderr);
     }
 }

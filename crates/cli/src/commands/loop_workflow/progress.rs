@@ -10,7 +10,7 @@ use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::{open_home, output};
 use longhaul::NotifyFailure;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
-use longhaul_core::{Fault, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
+use longhaul_core::{Fault, Moment, OutcomeKind, RunId, RunKey, Workflow, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 use std::sync::{Arc, Mutex};
@@ -19,6 +19,8 @@ use std::sync::{Arc, Mutex};
 pub struct WorkflowProgress {
     prints_steps: bool,
     workflow: RunId,
+    /// State after the last record. `None` before the first step.
+    state: Option<Workflow>,
     clock: TimeFormat,
     /// Whether a shortage of memory was reported and no run has started since.
     has_reported_memory: bool,
@@ -33,6 +35,7 @@ impl WorkflowProgress {
         WorkflowProgress {
             prints_steps: output::format(global) == OutputFormat::StreamJson,
             workflow: RunId::from(""),
+            state: None,
             clock: TimeFormat::here(),
             has_reported_memory: false,
             has_lines_only: global.quiet,
@@ -90,7 +93,7 @@ impl WorkflowProgress {
         let context = WorkflowContext {
             id: &self.workflow,
             policy: view.policy,
-            state: view.workflow.state(),
+            state: self.state.as_ref().unwrap_or(view.workflow).state(),
             at: view.at,
             clock: &self.clock,
         };
@@ -129,7 +132,14 @@ impl WorkflowObserver for WorkflowProgress {
             let line = WorkflowLine { r#type: "longhaul_workflow", workflow, at: view.at, records };
             output::print_text(&output::line(&line));
         }
-        records.iter().for_each(|record| self.record(view, record));
+        for record in records {
+            // The view is the state after the whole step, which may have started the next iteration.
+            if let Some(state) = &mut self.state {
+                state.apply(record);
+            }
+            self.record(view, record);
+        }
+        self.state = Some(view.workflow.clone());
         if let Some(region) = &self.region {
             region.redraw();
         }
