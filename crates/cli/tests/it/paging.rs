@@ -2,9 +2,8 @@
 
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::{Server, WORK};
+use crate::terminal::open_terminal;
 use crate::transfer::shell;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::process::{Command, Stdio};
 
@@ -13,11 +12,7 @@ const MARKING_PAGER: (&str, &str) = ("PAGER", "sed 's/^/paged: /'");
 
 /// Runs the program with a terminal as its stdout, and returns the text on the screen.
 pub fn run_on_terminal(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) -> String {
-    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
-    grantpt(&control).and_then(|()| unlockpt(&control)).expect("the test owns the file");
-    let name =
-        ptsname(&control, Vec::new()).expect("the terminal has a name").into_string().expect("a plain one");
-    let screen = OpenOptions::new().read(true).write(true).open(name).expect("opening succeeds");
+    let (mut control, screen) = open_terminal();
     let status = Command::new(LONGHAUL)
         .args(args)
         .env_clear()
@@ -32,7 +27,7 @@ pub fn run_on_terminal(stage: &Stage, args: &[&str], pagers: &[(&str, &str)]) ->
     assert!(status.success(), "{args:?}: {status}");
     let mut bytes = Vec::new();
     // No process has the other end open. Reading returns the remaining text, then an error.
-    let _ = File::from(control).read_to_end(&mut bytes);
+    let _ = control.read_to_end(&mut bytes);
     String::from_utf8(bytes).expect("the output is UTF-8").replace("\r\n", "\n")
 }
 

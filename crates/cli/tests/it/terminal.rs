@@ -3,17 +3,31 @@
 use crate::call::poll;
 use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
+use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
 /// Columns and rows.
 type Size = (u16, u16);
+
+/// Opens a terminal: its control end and its screen. It belongs to no session: its Ctrl-C must not interrupt other
+/// tests.
+pub fn open_terminal() -> (File, File) {
+    let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
+    grantpt(&control).and_then(|()| unlockpt(&control)).expect("the test owns the file");
+    let name =
+        ptsname(&control, Vec::new()).expect("the terminal has a name").into_string().expect("a plain one");
+    let flags = OFlags::NOCTTY.bits().cast_signed();
+    let screen = OpenOptions::new().read(true).write(true).custom_flags(flags).open(name);
+    (File::from(control), screen.expect("opening succeeds"))
+}
 
 /// A program whose stdout and stderr are a terminal. It does not outlive its test.
 pub struct Terminal {
@@ -42,14 +56,7 @@ impl Terminal {
         size: Size,
         term: &str,
     ) -> Terminal {
-        let control = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("there are terminals");
-        grantpt(&control).and_then(|()| unlockpt(&control)).expect("the test owns the file");
-        let name = ptsname(&control, Vec::new())
-            .expect("the terminal has a name")
-            .into_string()
-            .expect("a plain one");
-        let screen = OpenOptions::new().read(true).write(true).open(name).expect("opening succeeds");
-        let control = File::from(control);
+        let (control, screen) = open_terminal();
         set_size(&control, size);
         let child = Command::new(LONGHAUL)
             .args(args)
