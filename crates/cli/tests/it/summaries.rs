@@ -243,6 +243,11 @@ fn short_record_needs_no_summary() {
         (summary_requests(&server), shown_summary(&stage)["outcome"].clone()),
         (0, json!("not_needed"))
     );
+    // Its row ends where the others end: with the cost.
+    let shown = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
+    let width = |end: &str| shown.lines().find(|line| line.ends_with(end)).map(|line| line.chars().count());
+    let summary = shown.lines().find(|line| line.contains("no summary needed: ")).expect("a row");
+    assert_eq!(Some(summary.chars().count()), width("  cost"), "{shown}");
 }
 
 /// Returns every file of the run with its content.

@@ -255,21 +255,24 @@ fn column_chars() -> (usize, usize) {
 
 fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &TimeFormat) {
     let (ended_by_chars, then_chars) = column_chars();
-    let mut row = |cells: [&str; 7]| {
-        let [number, start, strategy, duration, ended, then, cost] = cells;
-        let row = format!(
-            "  {number:>3}  {start:<8}  {strategy:<8}  {duration:<7}  {ended:<ended_by_chars$}  {then:<then_chars$}  {cost:>8}"
-        );
+    let end_chars = ended_by_chars + 2 + then_chars;
+    let end = |ended_by: &str, then: &str| {
+        format!("{:<ended_by_chars$}  {}", cut(ended_by, ended_by_chars), cut(then, then_chars))
+    };
+    let mut row = |cells: [&str; 6]| {
+        let [number, start, strategy, duration, end, cost] = cells;
+        let row =
+            format!("  {number:>3}  {start:<8}  {strategy:<8}  {duration:<7}  {end:<end_chars$}  {cost:>8}");
         out.push_str(row.trim_end());
         out.push('\n');
     };
-    row(["", "", "", "", "", "", ""]);
-    row(["#", "started", "resume", "took", "ended by", "then", "cost"]);
+    row(["", "", "", "", "", ""]);
+    row(["#", "started", "resume", "took", &end("ended by", "then"), "cost"]);
     let mut day = history.started_at().map_or_else(String::new, |start| clock.day(start));
     for (attempt, history) in output.attempts.iter().zip(history.attempts()) {
         let today = clock.day(history.agent_started_at());
         if today != day {
-            row(["", &today, "", "", "", "", ""]);
+            row(["", &today, "", "", "", ""]);
             day = today;
         }
         let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
@@ -278,13 +281,12 @@ fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &Ti
             &clock.time(history.agent_started_at()),
             attempt.strategy.map_or("new", ResumeStrategy::as_str),
             &duration,
-            &cut(&ended_by(attempt), ended_by_chars),
-            &cut(&then(attempt, history, clock), then_chars),
+            &end(&ended_by(attempt), &then(attempt, history, clock)),
             &phrases::money(attempt.total_cost_usd.0),
         ]);
         if let Some(summary) = &attempt.summary {
-            let text = phrases::summary(summary.outcome);
-            row(["", "", "", "", &text, "", &phrases::money(summary.total_cost_usd.0)]);
+            let text = cut(&phrases::summary(summary.outcome), end_chars);
+            row(["", "", "", "", &text, &phrases::money(summary.total_cost_usd.0)]);
         }
     }
 }
