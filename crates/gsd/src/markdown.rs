@@ -1,32 +1,6 @@
-//! Splits lines of Markdown into list items, table cells and fields, and reads the words for a status.
+//! Splits lines of Markdown into table cells and fields, and reads the words for a status.
 
-/// An item of a list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Item<'a> {
-    pub indent: usize,
-    /// Whether its box is ticked. `None` without a box.
-    pub ticked: Option<bool>,
-    pub text: &'a str,
-}
-
-/// Returns the list item that starts on this line.
-pub(crate) fn item(line: &str) -> Option<Item<'_>> {
-    let text = line.trim_start();
-    let indent = line.len() - text.len();
-    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = match number.len() < text.len() {
-        true => number.strip_prefix(". ").or_else(|| number.strip_prefix(") "))?,
-        false => text.strip_prefix(['-', '*', '+'])?.strip_prefix([' ', '\t'])?,
-    };
-    let rest = rest.trim_start();
-    let boxed = [("[ ]", false), ("[x]", true), ("[X]", true)]
-        .into_iter()
-        .find_map(|(mark, ticked)| Some((ticked, rest.strip_prefix(mark)?)));
-    match boxed {
-        Some((ticked, text)) => Some(Item { indent, ticked: Some(ticked), text: text.trim_start() }),
-        None => Some(Item { indent, ticked: None, text: rest }),
-    }
-}
+use longhaul_workflow::document::list_item;
 
 /// Returns the cells of a table's row. `None` for other lines and for the row below the header.
 pub(crate) fn cells(line: &str) -> Option<Vec<&str>> {
@@ -41,7 +15,7 @@ pub(crate) fn field(line: &str) -> Option<(String, String)> {
     if let Some([key, value]) = cells(line).as_deref() {
         return Some((plain(key).trim_end_matches(':').to_lowercase(), plain(value)));
     }
-    let text = item(line).map_or(line, |item| item.text);
+    let text = list_item(line).map_or(line, |item| item.text);
     let (key, value) = text.split_once(':')?;
     let key = plain(key);
     let is_key = !key.is_empty() && key.split(' ').count() <= 3 && !key.contains(['|', '(', '#']);

@@ -1,9 +1,9 @@
 //! Counts the requirements of the current scope in `REQUIREMENTS.md`.
 
 use crate::claim::{Claim, REQUIREMENTS, Source};
-use crate::markdown::{cells, field, item, plain, says_complete};
+use crate::markdown::{cells, field, plain, says_complete};
 use crate::milestone::version_of;
-use longhaul_workflow::document::{DocumentLine, heading, visible_lines};
+use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
 
 /// Finished and all requirements.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -70,8 +70,8 @@ fn current_scope(lines: &[DocumentLine]) -> Vec<&DocumentLine> {
 
 fn boxes(lines: &[&DocumentLine]) -> Option<(usize, Counts)> {
     counts(lines.iter().filter_map(|line| {
-        let item = item(&line.text)?;
-        Some((line.number, item.ticked.filter(|_| is_id(first_word(item.text)))?))
+        let item = list_item(&line.text)?;
+        Some((line.number, item.is_ticked.filter(|_| is_id(first_word(item.text)))?))
     }))
 }
 

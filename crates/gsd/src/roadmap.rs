@@ -4,11 +4,11 @@ use crate::PhaseId;
 use crate::claim::{Claim, ROADMAP, Source};
 use crate::disk::is_plan_id;
 use crate::markdown::{
-    cells, field, is_complete_note, item, leading_number, letters, plain, ratio, says_complete, without_emoji,
+    cells, field, is_complete_note, leading_number, letters, plain, ratio, says_complete, without_emoji,
 };
 use crate::mention::mention;
 use crate::milestone::{Milestone, version_start};
-use longhaul_workflow::document::{DocumentLine, heading, visible_lines};
+use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
 
 /// Limit of phases. Long projects have 300.
 pub(crate) const PHASES_MAX: usize = 3000;
@@ -183,11 +183,11 @@ impl Parser {
     }
 
     fn text(&mut self, text: &str, number: usize) {
-        if let Some(item) = item(text) {
+        if let Some(item) = list_item(text) {
             let parent = self.phase.map(|(index, _)| index);
             let is_backlog = parent.is_some_and(|index| self.roadmap.phases[index].id.is_backlog());
             if let (Some(ticked), Some((id, rest)), false) =
-                (item.ticked, titled_mention(item.text), is_backlog)
+                (item.is_ticked, titled_mention(item.text), is_backlog)
             {
                 let name = item_name(item.text, rest);
                 let index = self.phase_index(id, &name, None, number);
@@ -195,11 +195,11 @@ impl Parser {
                 phase.complete_if(ticked, number);
                 return phase.plans_in_parentheses(item.text, number);
             }
-            if let (Some(ticked), Some(index), true) = (item.ticked, parent, is_plan(item.text)) {
+            if let (Some(ticked), Some(index), true) = (item.is_ticked, parent, is_plan(item.text)) {
                 let plan = Claim::new(ticked, Source::new(ROADMAP, number));
                 return self.roadmap.phases[index].plans.push(plan);
             }
-            if let Some(milestone) = Milestone::parse(item.text, item.ticked == Some(true)) {
+            if let Some(milestone) = Milestone::parse(item.text, item.is_ticked == Some(true)) {
                 self.milestone_index(milestone);
             }
         }

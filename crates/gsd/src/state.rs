@@ -2,11 +2,11 @@
 
 use crate::claim::{Claim, STATE, Source};
 use crate::front_matter::FrontMatter;
-use crate::markdown::{field, item, leading_number, plain, ratio, says_complete};
+use crate::markdown::{field, leading_number, plain, ratio, says_complete};
 use crate::mention::{PHASE_WORDS, mention};
 use crate::milestone::{is_placeholder, version_of};
 use crate::{PhaseId, Warning};
-use longhaul_workflow::document::{DocumentLine, heading, visible_lines};
+use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
 
 /// Everything that the state claims.
 #[derive(Debug, Default)]
@@ -180,9 +180,9 @@ fn blockers(lines: &[DocumentLine]) -> Vec<String> {
     let mut is_item = None;
     for line in lines.iter().take_while(|line| heading(&line.text).is_none()) {
         let text = line.text.trim();
-        let item = item(&line.text).filter(|item| item.indent < 2);
+        let item = list_item(&line.text).filter(|item| item.indent < 2);
         if let Some(item) = item {
-            items.push(if item.ticked == Some(true) { String::new() } else { item.text.to_owned() });
+            items.push(if item.is_ticked == Some(true) { String::new() } else { item.text.to_owned() });
             is_item = Some(true);
         } else if text.is_empty() || text.starts_with(['|', '<', '-']) {
             is_item = None;

@@ -88,6 +88,34 @@ pub fn heading(line: &str) -> Option<(usize, &str)> {
     is_heading.then(|| (level, title.trim().trim_end_matches('#').trim_end()))
 }
 
+/// An item of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListItem<'a> {
+    /// Number of columns before its marker.
+    pub indent: usize,
+    /// Whether its box is ticked. `None` without a box.
+    pub is_ticked: Option<bool>,
+    /// The text after the marker and the box.
+    pub text: &'a str,
+}
+
+/// Returns the list item that starts on this line, such as `- text`, `2. text` or `* [ ] text`.
+pub fn list_item(line: &str) -> Option<ListItem<'_>> {
+    let text = line.trim_start();
+    // A tab reaches at least the next level.
+    let indent = line[..line.len() - text.len()].chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
+    let number = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = match number.len() < text.len() {
+        true => number.strip_prefix(['.', ')']),
+        false => text.strip_prefix(['-', '*', '+']),
+    };
+    let rest = rest?.strip_prefix([' ', '\t'])?.trim_start();
+    let mut marks = [("[ ]", false), ("[x]", true), ("[X]", true)].into_iter();
+    let boxed = marks.find_map(|(mark, is_ticked)| Some((is_ticked, rest.strip_prefix(mark)?)));
+    let text = boxed.map_or(rest, |(_, text)| text.trim_start());
+    Some(ListItem { indent, is_ticked: boxed.map(|(is_ticked, _)| is_ticked), text })
+}
+
 /// Returns the sections with this title at the second level, in their order. The case of the title is ignored.
 pub fn sections<'a>(lines: &'a [DocumentLine], title: &str) -> Vec<DocumentSection<'a>> {
     let is_start = |line: &DocumentLine| {

@@ -4,7 +4,7 @@
 mod file_names;
 mod label_purpose;
 
-use crate::document::{DocumentLine, heading};
+use crate::document::{DocumentLine, ListItem, heading, list_item};
 use file_names::{bold_title, file_value, head_names, leading_names};
 use label_purpose::LabelPurpose;
 
@@ -25,15 +25,6 @@ pub(super) struct SectionNames {
     /// Other names at the head of an item: its label, its heading or its checkbox excludes it, or it is a plain
     /// name below a label of unknown purpose.
     pub excluded: Vec<Objective>,
-}
-
-/// A list item.
-struct Item<'a> {
-    /// Number of columns before its marker.
-    indent: usize,
-    /// The text after the marker and the checkbox.
-    text: &'a str,
-    is_checked: bool,
 }
 
 /// The lines that govern a list item.
@@ -80,7 +71,7 @@ impl Scope {
     fn read_line(&mut self, line: &str) -> LineNames {
         if let Some((level, title)) = heading(line) {
             self.read_heading(level, title);
-        } else if let Some(item) = item(line) {
+        } else if let Some(item) = list_item(line) {
             return self.read_item(&item);
         } else {
             self.read_paragraph(line);
@@ -121,14 +112,14 @@ impl Scope {
         (self.list_indent, self.excluded_indent, self.follows_item) = (None, None, false);
     }
 
-    fn read_item(&mut self, item: &Item<'_>) -> LineNames {
+    fn read_item(&mut self, item: &ListItem<'_>) -> LineNames {
         self.follows_item = true;
         let list_indent = *self.list_indent.get_or_insert(item.indent);
         if self.excluded_indent.is_some_and(|indent| item.indent <= indent) {
             self.excluded_indent = None;
         }
         let title = bold_title(item.text).map_or(LabelPurpose::Open, LabelPurpose::new);
-        let is_finished = item.is_checked || item.text.starts_with("~~");
+        let is_finished = item.is_ticked == Some(true) || item.text.starts_with("~~");
         if self.excluded_indent.is_none() && (is_finished || title == LabelPurpose::Excluded) {
             self.excluded_indent = Some(item.indent);
         }
@@ -145,22 +136,6 @@ impl Scope {
             }
         }
     }
-}
-
-/// Parses a list item such as `- text`, `2. text` or `* [ ] text`.
-fn item(line: &str) -> Option<Item<'_>> {
-    let text = line.trim_start();
-    // A tab reaches at least the next level.
-    let indent = line[..line.len() - text.len()].chars().map(|c| if c == '\t' { 4 } else { 1 }).sum();
-    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    let rest = match digits {
-        0 => text.strip_prefix(['-', '*', '+']),
-        _ => text[digits..].strip_prefix(['.', ')']),
-    };
-    let rest = rest?.strip_prefix([' ', '\t'])?.trim_start();
-    let checked = ["[x]", "[X]"].iter().find_map(|mark| rest.strip_prefix(mark));
-    let text = checked.or_else(|| rest.strip_prefix("[ ]")).unwrap_or(rest).trim_start();
-    Some(Item { indent, text, is_checked: checked.is_some() })
 }
 
 #[cfg(test)]
