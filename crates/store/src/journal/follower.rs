@@ -7,7 +7,7 @@ use crate::open_regular;
 use longhaul_core::Record;
 use serde::de::DeserializeOwned;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 pub struct JournalFollower<R = Record> {
     file: File,
     path: PathBuf,
-    /// Start of a line whose newline is not written yet.
-    partial: Vec<u8>,
+    /// Length of the lines read so far. The supervisor may truncate the file to this length, but never below it.
+    whole_bytes: u64,
     /// Number of steps read so far.
     entries: u64,
     records: PhantomData<R>,
@@ -28,17 +28,20 @@ impl<R: DeserializeOwned> JournalFollower<R> {
     pub fn open(path: &Path) -> Result<JournalFollower<R>, StoreError> {
         let file = open_regular(path).map_err(StoreError::io("open journal", path))?;
         let path = path.to_owned();
-        Ok(JournalFollower { file, path, partial: Vec::new(), entries: 0, records: PhantomData })
+        Ok(JournalFollower { file, path, whole_bytes: 0, entries: 0, records: PhantomData })
     }
 
     /// Returns the steps added since the last call.
     pub fn read(&mut self) -> Result<Vec<JournalEntry<R>>, StoreError> {
-        self.file.read_to_end(&mut self.partial).map_err(StoreError::io("read journal", &self.path))?;
-        let whole_bytes = self.partial.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let rest = self.partial.split_off(whole_bytes);
-        let lines = std::mem::replace(&mut self.partial, rest);
+        let mut text = Vec::new();
+        let position = self.file.seek(SeekFrom::Start(self.whole_bytes));
+        position
+            .and_then(|_| self.file.read_to_end(&mut text))
+            .map_err(StoreError::io("read journal", &self.path))?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        self.whole_bytes += whole as u64;
         let mut entries = Vec::new();
-        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        for line in text[..whole].split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
             self.entries += 1;
             entries.push(parse_entry(&self.path, line, self.entries)?);
         }

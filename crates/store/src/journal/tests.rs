@@ -132,6 +132,26 @@ fn records(history: &LoadedJournal) -> Vec<Vec<Record>> {
 }
 
 #[test]
+fn follower_ignores_removed_part_of_line() {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    let mut journal = Journal::create(&path).expect("created");
+    let [first, second] = [0, 1].map(|index| steps().swap_remove(index));
+    journal.append(Moment(1), &first).expect("appended");
+    let mut follower = JournalFollower::<Record>::open(&path).expect("opened");
+    assert_eq!(follower.read().expect("read").len(), 1);
+    let file = File::options().append(true).open(&path).expect("opened");
+    let whole_bytes = file.metadata().expect("metadata").len();
+    std::io::Write::write_all(&mut &file, b"{\"seq\":2,\"at\":77777,\"rec").expect("written");
+    assert!(follower.read().expect("read").is_empty());
+    // A write failed, because the disk was full, and the supervisor repeats it later.
+    file.set_len(whole_bytes).expect("truncated");
+    journal.append(Moment(2), &second).expect("appended");
+    let entries = follower.read().expect("read");
+    assert_eq!(entries, [JournalEntry { seq: 2, at: Moment(2), records: second }]);
+}
+
+#[test]
 fn loads_written_steps() {
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
