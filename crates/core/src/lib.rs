@@ -76,7 +76,7 @@ pub use os_text::OsText;
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
-pub use printed::{Dollars, Rfc3339, Seconds};
+pub use printed::{Dollars, Rfc3339, Seconds, shorten};
 pub use record::{AfterAttempt, Record, StopCause};
 pub use remedy::{Remedy, final_outcome, remedy};
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason};

@@ -76,3 +76,11 @@ impl From<f64> for Seconds {
         Seconds(Span((seconds * 1000.0).round() as u64))
     }
 }
+
+/// Shortens a text to this many characters. An ellipsis follows them if there were more.
+pub fn shorten(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

@@ -3,7 +3,7 @@
 
 use crate::ChannelError;
 use longhaul_core::{
-    AfterWait, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Phase, Rfc3339, Run, RunId, Span,
+    AfterWait, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Phase, Rfc3339, Run, RunId, Span, shorten,
 };
 use longhaul_store::{RunDir, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
@@ -224,18 +224,10 @@ impl NotificationBody {
             until: None,
             attempts: 0,
             total_cost_usd: Dollars::default(),
-            task: shorten(task),
+            task: shorten(task.trim(), TASK_CHARS_MAX),
             dir: dir.display().to_string(),
             next,
         }
-    }
-}
-
-fn shorten(task: &str) -> String {
-    let task = task.trim();
-    match task.char_indices().nth(TASK_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &task[..end]),
-        None => task.to_owned(),
     }
 }
 

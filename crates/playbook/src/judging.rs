@@ -23,12 +23,5 @@ pub use reflect::{ReflectionResult, reflect};
 pub use reflection::Reflection;
 pub use reply::object_with;
 
-fn truncate(text: &str, chars_max: usize) -> String {
-    match text.char_indices().nth(chars_max) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,7 @@
 
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
+use longhaul_core::shorten;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -138,12 +139,7 @@ pub fn item_text(item: &Value) -> String {
 
 /// Returns the first characters of a value, for errors.
 pub(crate) fn start_of(value: &Value) -> String {
-    const CHARS_MAX: usize = 120;
-    let text = value.to_string();
-    match text.char_indices().nth(CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shorten(&value.to_string(), 120)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! JSON schemas of results. A schema never reads another file or the network.
 
 use jsonschema::Validator;
+use longhaul_core::shorten;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -27,7 +28,9 @@ impl ResultSchema {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
             return Err("a result is a JSON object, so the schema needs `type = \"object\"`".to_owned());
         }
-        let validator = jsonschema::options().build(&schema).map_err(|error| cut(&error.to_string()))?;
+        let validator = jsonschema::options()
+            .build(&schema)
+            .map_err(|error| shorten(&error.to_string(), VIOLATION_CHARS_MAX))?;
         Ok(ResultSchema { schema, validator: Arc::new(validator) })
     }
 
@@ -45,17 +48,11 @@ impl ResultSchema {
         let errors = self.validator.iter_errors(result).take(VIOLATIONS_MAX);
         let describe = |error: jsonschema::ValidationError<'_>| {
             let pointer = error.instance_path().as_str().to_owned();
-            cut(&if pointer.is_empty() { error.to_string() } else { format!("{pointer}: {error}") })
+            let text = if pointer.is_empty() { error.to_string() } else { format!("{pointer}: {error}") };
+            shorten(&text, VIOLATION_CHARS_MAX)
         };
         let violations: Vec<String> = errors.map(describe).collect();
         if violations.is_empty() { Ok(()) } else { Err(violations) }
-    }
-}
-
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(VIOLATION_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

@@ -5,6 +5,7 @@ use super::envelope_text::one_line;
 use super::phrases;
 use super::wrap::fits_terminal;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use longhaul_core::shorten;
 
 // Tool results are cut to their first lines; the transcript has the rest.
 const RESULT_LINES_MAX: usize = 4;
@@ -100,11 +101,7 @@ fn folded(text: &str) -> String {
 }
 
 fn line(text: &str) -> String {
-    let text = text.trim().lines().collect::<Vec<_>>().join(" ");
-    match text.char_indices().nth(LINE_CHARS_MAX) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
-    }
+    shorten(&text.trim().lines().collect::<Vec<_>>().join(" "), LINE_CHARS_MAX)
 }
 
 #[cfg(test)]

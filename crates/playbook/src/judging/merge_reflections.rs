@@ -1,8 +1,8 @@
 //! Merges the reflections on several parts of one transcript.
 
 use super::reflection::Reflection;
-use super::truncate;
 use crate::points::{PointVerdict, Tag};
+use longhaul_core::shorten;
 
 /// Maximum length of the joined analyses. A curator reads some thousand words, plus the playbook, with care.
 const ANALYSIS_CHARS_MAX: usize = 24_000;
@@ -26,14 +26,14 @@ pub(super) fn merge(parts: Vec<Reflection>) -> Reflection {
             tags().filter(|tag| tag.tag == verdict).map(|tag| tag.rationale.trim()).collect();
         reasons.retain(|reason| !reason.is_empty());
         reasons.dedup();
-        let rationale = truncate(&reasons.join("; "), RATIONALE_CHARS_MAX);
+        let rationale = shorten(&reasons.join("; "), RATIONALE_CHARS_MAX);
         Tag { name: (*name).clone(), tag: verdict, rationale }
     });
     let tags = tags.collect();
     let analyses: Vec<&str> =
         parts.iter().map(|part| part.analysis.trim()).filter(|analysis| !analysis.is_empty()).collect();
     let share = ANALYSIS_CHARS_MAX / analyses.len().max(1);
-    let analyses: Vec<String> = analyses.iter().map(|analysis| truncate(analysis, share)).collect();
+    let analyses: Vec<String> = analyses.iter().map(|analysis| shorten(analysis, share)).collect();
     Reflection { analysis: analyses.join("\n\n"), tags }
 }
 

@@ -1,5 +1,6 @@
 //! Shortens results, so that they fit into the context of an agent. Pure.
 
+use longhaul_core::shorten;
 use serde_json::Value;
 
 /// Maximum size of a result in bytes. Claude Code accepts about 25,000 tokens of a tool.
@@ -42,10 +43,7 @@ pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
 fn limited(value: &Value, lengths: Lengths, keeps_end: bool) -> Value {
     let limited = |value| limited(value, lengths, keeps_end);
     match value {
-        Value::String(text) => match text.char_indices().nth(lengths.text) {
-            Some((end, _)) => format!("{}…", &text[..end]).into(),
-            None => value.clone(),
-        },
+        Value::String(text) => shorten(text, lengths.text).into(),
         Value::Array(all) if keeps_end => {
             all[all.len().saturating_sub(lengths.list)..].iter().map(limited).collect()
         }

@@ -1,8 +1,8 @@
 //! Summarizes each tool call in one line: the tool, its main argument and its result.
 
-use crate::judging::truncate;
 use longhaul_agent::Conversation;
 use longhaul_agent::transcript_message::{EventKind, ToolResultKind, TranscriptMessage};
+use longhaul_core::shorten;
 use longhaul_store::redact;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +39,7 @@ impl ToolOutcomes<'_> {
         // Secrets are removed before truncating, because half a secret is not recognized.
         let argument = call.argument().map(|argument| redact(argument.as_str()));
         let argument = argument.map(|argument| format!(": {}", one_line(&argument)));
-        let argument = truncate(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
+        let argument = shorten(&argument.unwrap_or_default(), ARGUMENT_CHARS_MAX);
         let tool = call.tool.as_deref().unwrap_or_default();
         let outcome = match self.results.get(call_id(call)) {
             None => "no result was recorded".to_owned(),
@@ -71,7 +71,7 @@ fn call_id(message: &TranscriptMessage) -> &str {
 
 /// Returns the line of a notice from the agent's program to the model.
 pub(super) fn notice(text: &str) -> String {
-    format!("notice: {}", truncate(&one_line(&redact(text)), RESULT_CHARS_MAX))
+    format!("notice: {}", shorten(&one_line(&redact(text)), RESULT_CHARS_MAX))
 }
 
 fn failed(result: &TranscriptMessage) -> String {
@@ -87,7 +87,7 @@ fn with_text(status: &str, result: &TranscriptMessage) -> String {
     let text = redact(result.text());
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let excerpt: Vec<&str> = lines.take(ERROR_LINES_MAX).collect();
-    let excerpt = truncate(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);
+    let excerpt = shorten(&one_line(&excerpt.join(" / ")), RESULT_CHARS_MAX);
     if excerpt.is_empty() { status.to_owned() } else { format!("{status}: {excerpt}") }
 }
 
