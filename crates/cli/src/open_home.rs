@@ -7,7 +7,7 @@ use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
 use longhaul_agent::did_you_mean;
 use longhaul_core::{Run, RunId};
-use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id};
+use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id, only_match};
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -84,14 +84,7 @@ fn find_by_id_or_name(home: &Home, request: &str) -> Result<RunDir, StoreError> 
     if let Some(run) = ledger.runs(&named).unwrap_or_default().first() {
         return Ok(run.run_dir());
     }
-    match by_prefix.as_slice() {
-        [] => home.find(request),
-        [run] => Ok(run.clone()),
-        _ => Err(StoreError::AmbiguousRun {
-            request: request.to_owned(),
-            candidates: by_prefix.iter().map(|run| run.id().clone()).collect(),
-        }),
-    }
+    only_match(request, by_prefix)?.map_or_else(|| home.find(request), Ok)
 }
 
 /// Finds a workflow by its id, its name, a prefix of its id, its directory, or `@` for the latest one. A prefix that

@@ -33,7 +33,7 @@ impl AttemptDir {
 
     /// Creates the directory, unless a dead supervisor of the same run already did.
     pub fn create(self) -> Result<AttemptDir, StoreError> {
-        make_dirs(&self.path).map_err(StoreError::io("create attempt directory", &self.path))?;
+        make_dirs(&self.path)?;
         Ok(self)
     }
 

@@ -156,7 +156,7 @@ impl Home {
 pub(crate) fn open_day(runs: &Path, day: &Day) -> Result<(PathBuf, bool), StoreError> {
     let day_path = runs.join(day.to_string());
     let first_of_day = !day_path.exists();
-    make_dirs(&day_path).map_err(StoreError::io("create directory", &day_path))?;
+    make_dirs(&day_path)?;
     Ok((day_path, first_of_day))
 }
 

@@ -29,7 +29,7 @@ impl Home {
         plan: &WorkflowPlan,
     ) -> Result<NewWorkflow, StoreError> {
         let workflows = self.workflows_path();
-        make_dirs(&workflows).map_err(StoreError::io("create directory", &workflows))?;
+        make_dirs(&workflows)?;
         let (day_path, first_of_day) = open_day(&workflows, day)?;
         let scratch = TempFile::next_to(&day_path.join("workflow"));
         make_dir(&scratch.path).map_err(StoreError::io("create workflow directory", &scratch.path))?;
@@ -67,7 +67,7 @@ impl Home {
         own: Option<&RunId>,
     ) -> Result<WorkflowStartLock, StoreError> {
         let workflows = self.workflows_path();
-        make_dirs(&workflows).map_err(StoreError::io("create directory", &workflows))?;
+        make_dirs(&workflows)?;
         let lock = WorkflowStartLock { _dir: lock_dir(&workflows) };
         for other in self.workflows_newest_first()? {
             if own == Some(other.id()) || !Journal::is_locked(&other.journal_path()).unwrap_or(false) {

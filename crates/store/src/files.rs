@@ -22,8 +22,14 @@ pub(crate) fn make_dir(path: &Path) -> io::Result<()> {
 }
 
 /// Creates a directory and its missing parents, if it does not exist.
-pub(crate) fn make_dirs(path: &Path) -> io::Result<()> {
+pub(crate) fn make_dirs(path: &Path) -> Result<(), StoreError> {
     failpoint_io::make_dir(DirBuilder::new().mode(0o700).recursive(true), path)
+        .map_err(StoreError::io("create directory", path))
+}
+
+/// Creates the directory that contains `path`, and its missing parents, if it does not exist.
+pub(crate) fn make_parents(path: &Path) -> Result<(), StoreError> {
+    path.parent().map_or(Ok(()), make_dirs)
 }
 
 /// Flushes a directory to disk, which makes the names in it durable.

@@ -2,10 +2,11 @@
 //! reads a journal only to check whether a run is unfinished.
 
 use crate::files::if_exists;
-use crate::{Day, Home, Journal, RunDir, StoreError};
+use crate::{Day, Home, Journal, JournalDir, RunDir, StoreError};
 use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
 use std::fs;
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -35,14 +36,7 @@ impl Home {
                 matches.push(run);
             }
         }
-        match matches.len() {
-            0 => Err(none()),
-            1 => Ok(matches.remove(0)),
-            _ => Err(StoreError::AmbiguousRun {
-                request: request.to_owned(),
-                candidates: matches.iter().map(|run| run.id().clone()).collect(),
-            }),
-        }
+        only_match(request, matches)?.ok_or_else(none)
     }
 
     /// Returns every run, newest first. The directory of a day is read only when the iterator reaches it.
@@ -92,6 +86,21 @@ pub(crate) fn days_newest_first(runs: &Path) -> Result<Vec<PathBuf>, StoreError>
     Ok(days.iter().map(|day| runs.join(day)).collect())
 }
 
+/// Returns the only run or workflow that matches `request`, or `None` if there is none.
+///
+/// # Errors
+/// Returns [`StoreError::AmbiguousRun`] if there are several.
+pub fn only_match<D: Deref<Target = JournalDir>>(
+    request: &str,
+    mut matches: Vec<D>,
+) -> Result<Option<D>, StoreError> {
+    if matches.len() > 1 {
+        let candidates = matches.iter().map(|dir| dir.id().clone()).collect();
+        return Err(StoreError::AmbiguousRun { request: request.to_owned(), candidates });
+    }
+    Ok(matches.pop())
+}
+
 /// Parses the part after `@`: empty is 0, `-` is 1, `-12` is 12.
 fn steps_back(rest: &str) -> Option<usize> {
     match rest.strip_prefix('-') {
@@ -122,14 +131,8 @@ pub(crate) fn unsorted_runs_of_day(day: &Path) -> impl Iterator<Item = RunDir> {
 
 /// Returns the runs of one day, newest first. A day that is removed meanwhile has none.
 fn runs_of_day(day: &Path) -> Vec<RunDir> {
-    let mut runs: Vec<(SystemTime, RunDir)> = unsorted_runs_of_day(day)
-        .filter_map(|run| {
-            // The modification time of the plan is the creation time of its run. A rewrite of the plan keeps
-            // it.
-            let created = fs::metadata(run.plan_path()).and_then(|metadata| metadata.modified()).ok()?;
-            Some((created, run))
-        })
-        .collect();
+    let mut runs: Vec<(SystemTime, RunDir)> =
+        unsorted_runs_of_day(day).filter_map(|run| Some((run.created_at().ok()?, run))).collect();
     runs.sort_by(|(one, one_run), (other, other_run)| {
         other.cmp(one).then_with(|| one_run.id().cmp(other_run.id()))
     });

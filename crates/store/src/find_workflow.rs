@@ -1,9 +1,8 @@
 //! Lists and finds the workflows of a home. It reads directory entries, and plans only to find a name.
 
-use crate::find_run::{days_newest_first, names};
+use crate::find_run::{days_newest_first, names, only_match};
 use crate::{Home, StoreError, WorkflowDir};
 use longhaul_core::RunId;
-use std::fs;
 use std::path::PathBuf;
 use std::time::SystemTime;
 
@@ -20,10 +19,7 @@ impl Home {
         for day in days {
             let visible = names(&day).unwrap_or_default().into_iter().filter(|name| !name.starts_with('.'));
             let dirs = visible.map(|name| WorkflowDir::new(day.join(&name), RunId::from(name)));
-            workflows.extend(dirs.filter_map(|dir| {
-                let created = fs::metadata(dir.plan_path()).and_then(|metadata| metadata.modified()).ok()?;
-                Some((created, dir))
-            }));
+            workflows.extend(dirs.filter_map(|dir| Some((dir.created_at().ok()?, dir))));
         }
         workflows.sort_by_key(|(created, _)| std::cmp::Reverse(*created));
         Ok(workflows.into_iter().map(|(_, dir)| dir).collect())
@@ -42,16 +38,7 @@ impl Home {
         if let Some(found) = exact.or_else(|| workflows.iter().find(is_named)) {
             return Ok(Some(found.clone()));
         }
-        let mut matches =
-            workflows.into_iter().filter(|dir| !request.is_empty() && dir.id().as_str().starts_with(request));
-        let first = matches.next();
-        let others: Vec<RunId> = matches.map(|dir| dir.id().clone()).collect();
-        match first {
-            Some(first) if !others.is_empty() => Err(StoreError::AmbiguousRun {
-                request: request.to_owned(),
-                candidates: std::iter::once(first.id().clone()).chain(others).collect(),
-            }),
-            found => Ok(found),
-        }
+        let has_prefix = |dir: &WorkflowDir| !request.is_empty() && dir.id().as_str().starts_with(request);
+        only_match(request, workflows.into_iter().filter(has_prefix).collect())
     }
 }

@@ -57,9 +57,10 @@ impl Home {
         lookup: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Home, StoreError> {
         let home = Home::locate(explicit, lookup)?;
-        make_dirs(&home.runs_path()).map_err(|cause| match blocking_file(&home.runs_path()) {
-            Some(path) => StoreError::HomeNotDirectory { home: home.path.clone(), path },
-            None => StoreError::Io { action: "create home", path: home.path.clone(), cause },
+        make_dirs(&home.runs_path()).map_err(|error| match (blocking_file(&home.runs_path()), error) {
+            (Some(path), _) => StoreError::HomeNotDirectory { home: home.path.clone(), path },
+            (None, StoreError::Io { cause, .. }) => StoreError::io("create home", &home.path)(cause),
+            (None, error) => error,
         })?;
         Ok(home)
     }

@@ -4,7 +4,7 @@
 
 use crate::atomic::{Durability, TempFile, replace_json};
 use crate::create::{is_occupied, make_durable, open_day};
-use crate::files::{make_dir, make_dirs, private};
+use crate::files::{make_dir, make_dirs, make_parents, private};
 use crate::run_id::is_run_id;
 use crate::{Day, Home, Plan, RunDir, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::RunId;
@@ -65,9 +65,10 @@ impl ImportedDir {
             let cause = io::Error::other("it would be outside the run's directory");
             return Err(StoreError::io("create", &path)(cause));
         }
-        let parent = path.parent().unwrap_or(&self.scratch.path);
-        let created = make_dirs(parent).and_then(|()| private().write(true).create_new(true).open(&path));
-        created.map_err(StoreError::io("create", &path)).map(|file| (path, file))
+        make_parents(&path)?;
+        let file = private().write(true).create_new(true).open(&path);
+        let file = file.map_err(StoreError::io("create", &path))?;
+        Ok((path, file))
     }
 
     /// Replaces the imported plan of a run with `plan`, renames the directory to its final name and makes it
@@ -88,7 +89,7 @@ impl ImportedDir {
 
     fn persist(self, plan: &impl Serialize, dirs: &[PathBuf]) -> Result<PathBuf, StoreError> {
         for path in dirs {
-            make_dirs(path).map_err(StoreError::io("create run directory", path))?;
+            make_dirs(path)?;
         }
         replace_json(&self.run_dir().plan_path(), plan, Durability::Power)?;
         let path = self.day_path.join(self.id.as_str());

@@ -31,6 +31,7 @@ mod harness;
 mod home;
 mod import;
 mod journal;
+mod journal_dir;
 mod ledger;
 mod line_log;
 mod local_zone;
@@ -45,7 +46,6 @@ mod section_log;
 mod session_lock;
 mod status;
 mod supervisor_requests;
-mod trust;
 mod workflow_dir;
 mod workflow_plan;
 mod workflow_status;
@@ -66,11 +66,13 @@ pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use files::{if_exists, read_json_if_exists, remove_if_exists};
+pub use find_run::only_match;
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedDir;
 pub use jiff::civil::Date as Day;
 pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
+pub use journal_dir::JournalDir;
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
     LedgerEntry, LedgerError, LedgerRun, LedgerSpend, Quarter, RunFilter, RunState, model_usage_of,

@@ -2,8 +2,8 @@
 //! before the commands run. It prevents a second notification after a takeover. No decision about the run
 //! depends on it.
 
-use crate::files::{make_dirs, private, sync_dir};
-use crate::{RunDir, StoreError, WorkflowDir, failpoint_io};
+use crate::files::{make_dirs, make_parents, private, sync_dir};
+use crate::{StoreError, failpoint_io};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ impl NotifyFiles {
     pub fn claim(&self, name: &str, text: &[u8]) -> Result<bool, StoreError> {
         let path = self.record_path(name);
         let folder = self.dir.join("notified");
-        make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
+        make_dirs(&folder)?;
         let file = match failpoint_io::open(private().write(true).create_new(true), &path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
@@ -51,24 +51,9 @@ impl NotifyFiles {
     /// Opens the output of this command for appending.
     pub fn create_log(&self, name: &str, index: usize) -> Result<File, StoreError> {
         let path = self.log_path(name, index);
-        let folder = self.dir.join("logs");
-        make_dirs(&folder).map_err(StoreError::io("create directory", &folder))?;
+        make_parents(&path)?;
         failpoint_io::open(private().append(true).create(true), &path)
             .map_err(StoreError::io("create", &path))
-    }
-}
-
-impl RunDir {
-    /// Returns the records and logs of the run's notifications.
-    pub fn notify_files(&self) -> NotifyFiles {
-        NotifyFiles::new(self.path())
-    }
-}
-
-impl WorkflowDir {
-    /// Returns the records and logs of the workflow's notifications.
-    pub fn notify_files(&self) -> NotifyFiles {
-        NotifyFiles::new(self.path())
     }
 }
 

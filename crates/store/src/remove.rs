@@ -3,7 +3,7 @@
 use crate::atomic::is_leftover;
 use crate::files::if_exists;
 use crate::session_lock::unused_locks;
-use crate::{Home, Journal, RunDir, StoreError, WorkflowDir};
+use crate::{Home, Journal, JournalDir, RunDir, StoreError, WorkflowDir};
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -20,27 +20,23 @@ impl Home {
     /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. It never
     /// removes a run that has a supervisor.
     pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
-        let _lock = Journal::lock(&run.journal_path())?;
-        let bytes = run.disk_bytes();
-        let day = run.path().parent().unwrap_or(run.path());
-        let hidden = day.join(format!("{REMOVED_PREFIX}{}", run.id()));
-        fs::rename(run.path(), &hidden).map_err(StoreError::io("remove run", run.path()))?;
-        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove run", &hidden))?;
-        // This succeeds only if the day has no other run.
-        drop(fs::remove_dir(day));
-        Ok(bytes)
+        self.remove_with_runs(run, &[])
     }
 
     /// Removes a workflow with its runs, and returns the bytes of disk space it frees. It never removes a workflow or
     /// a run that has a supervisor; a run that another process has just resumed stays.
     pub fn remove_workflow(&self, workflow: &WorkflowDir, runs: &[RunDir]) -> Result<u64, StoreError> {
-        let _lock = Journal::lock(&workflow.journal_path())?;
-        let mut bytes = disk_bytes(workflow.path());
-        let day = workflow.path().parent().unwrap_or(workflow.path());
-        let hidden = day.join(format!("{REMOVED_PREFIX}{}", workflow.id()));
+        self.remove_with_runs(workflow, runs)
+    }
+
+    fn remove_with_runs(&self, dir: &JournalDir, runs: &[RunDir]) -> Result<u64, StoreError> {
+        let _lock = Journal::lock(&dir.journal_path())?;
+        let mut bytes = dir.disk_bytes();
+        let day = dir.path().parent().unwrap_or(dir.path());
+        let hidden = day.join(format!("{REMOVED_PREFIX}{}", dir.id()));
         // Hidden first: if this process is killed, the other runs are runs of their own, not parts of a workflow that
         // could be resumed.
-        fs::rename(workflow.path(), &hidden).map_err(StoreError::io("remove workflow", workflow.path()))?;
+        fs::rename(dir.path(), &hidden).map_err(StoreError::io("remove", dir.path()))?;
         for run in runs {
             match self.remove_run(run) {
                 Ok(freed) => bytes += freed,
@@ -48,8 +44,8 @@ impl Home {
                 Err(error) => return Err(error),
             }
         }
-        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove workflow", &hidden))?;
-        // This succeeds only if the day has no other workflow.
+        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove", &hidden))?;
+        // This succeeds only if the day has no other run or workflow.
         drop(fs::remove_dir(day));
         Ok(bytes)
     }
@@ -120,25 +116,14 @@ fn remove(path: &Path) -> u64 {
     result.map_or(0, |()| freed)
 }
 
-impl WorkflowDir {
-    /// Returns the disk space that the workflow uses without its runs, in bytes. Unreadable parts do not count.
-    pub fn disk_bytes(&self) -> u64 {
-        disk_bytes(self.path())
-    }
-
-    /// Removes temporary files that killed writers left. It does not enter git worktrees.
-    pub fn clear_scratch(&self) {
-        clear_scratch(self.path());
-    }
-}
-
-impl RunDir {
-    /// Removes temporary files that killed writers left. It does not enter the run's own workspace.
+impl JournalDir {
+    /// Removes temporary files that killed writers left. It enters neither the run's own workspace nor git worktrees.
     pub fn clear_scratch(&self) {
         clear_scratch(self.path());
     }
 
-    /// Returns the disk space that the run uses, in bytes. Unreadable parts do not count.
+    /// Returns the disk space that the directory uses, in bytes: of a workflow without its runs. Unreadable parts do not
+    /// count.
     pub fn disk_bytes(&self) -> u64 {
         disk_bytes(self.path())
     }

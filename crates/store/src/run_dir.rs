@@ -26,92 +26,67 @@
 //! ```
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, read_json};
-use crate::trust::check_trusted;
-use crate::{AttemptDir, CostSummary, Plan, SessionSummary, Status, StoreError};
+use crate::files::{make_parents, read_json};
+use crate::{AttemptDir, CostSummary, JournalDir, Plan, SessionSummary, Status, StoreError};
 use longhaul_core::{RunId, State, Usage};
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunDir {
-    path: PathBuf,
-    id: RunId,
+pub struct RunDir(JournalDir);
+
+impl Deref for RunDir {
+    type Target = JournalDir;
+
+    fn deref(&self) -> &JournalDir {
+        &self.0
+    }
 }
 
 impl RunDir {
     pub(crate) fn new(path: PathBuf, id: RunId) -> RunDir {
-        RunDir { path, id }
+        RunDir(JournalDir::new(path, id))
     }
 
     /// Returns the run at this absolute path, whether the directory exists or not. Returns `None` if the path
     /// is relative or its last part cannot be an id.
     pub fn from_path(path: PathBuf) -> Option<RunDir> {
         let id = RunId::from(path.file_name()?.to_str()?);
-        path.is_absolute().then_some(RunDir { path, id })
-    }
-
-    /// Returns the run's id, which is the directory's name.
-    pub fn id(&self) -> &RunId {
-        &self.id
-    }
-
-    /// Returns the path of the directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the path of the plan.
-    pub fn plan_path(&self) -> PathBuf {
-        self.path.join("plan.json")
-    }
-
-    /// Returns the path of the journal.
-    pub fn journal_path(&self) -> PathBuf {
-        self.path.join("journal.jsonl")
-    }
-
-    /// Returns the path of the status.
-    pub fn status_path(&self) -> PathBuf {
-        self.path.join("status.json")
+        path.is_absolute().then(|| RunDir::new(path, id))
     }
 
     /// Returns the path of the trace ids.
     pub fn trace_path(&self) -> PathBuf {
-        self.path.join("trace.json")
+        self.path().join("trace.json")
     }
 
     /// Returns the directory of all attempts.
     pub fn attempts_path(&self) -> PathBuf {
-        self.path.join("attempts")
-    }
-
-    /// Returns the directory for requests of other processes to the supervisor.
-    pub fn requests_path(&self) -> PathBuf {
-        self.path.join("requests")
+        self.path().join("attempts")
     }
 
     /// Returns the directory of imported sessions, each as `<session id>.jsonl`. A run that was created here
     /// has none, because the agent stores its sessions itself.
     pub fn sessions_path(&self) -> PathBuf {
-        self.path.join("sessions")
+        self.path().join("sessions")
     }
 
     /// Returns the run's own workspace, if it has one.
     pub fn workspace_path(&self) -> PathBuf {
-        self.path.join("workspace")
+        self.path().join("workspace")
     }
 
     /// Returns the directory of diagnostic files, if they are enabled.
     pub fn diagnostic_path(&self) -> PathBuf {
-        self.path.join("diagnostic")
+        self.path().join("diagnostic")
     }
 
     /// Returns the directory of logs and summaries.
     pub fn logs_path(&self) -> PathBuf {
-        self.path.join("logs")
+        self.path().join("logs")
     }
 
     /// Returns the path of the transcript, one message per line.
@@ -136,7 +111,7 @@ impl RunDir {
     /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or
     /// can be written by others, and otherwise the errors of [`RunDir::plan`].
     pub fn trusted_plan(&self) -> Result<Plan, StoreError> {
-        check_trusted([self.path.clone(), self.plan_path(), self.journal_path()])?;
+        self.check_trusted()?;
         self.plan()
     }
 
@@ -153,7 +128,7 @@ impl RunDir {
     /// which is the run's creation time.
     pub fn replace_plan(&self, plan: &Plan) -> Result<(), StoreError> {
         let path = self.plan_path();
-        let created = fs::metadata(&path).and_then(|metadata| metadata.modified());
+        let created = self.created_at();
         let mut stored = plan.clone();
         stored.spec.cwd = self.stored_cwd(&plan.spec.cwd).to_owned();
         replace_json(&path, &stored, Durability::Power)?;
@@ -168,7 +143,7 @@ impl RunDir {
 
     /// Returns the directory with links resolved, which is the path that an agent sees.
     fn real_path(&self) -> PathBuf {
-        fs::canonicalize(&self.path).unwrap_or_else(|_| self.path.clone())
+        fs::canonicalize(self.path()).unwrap_or_else(|_| self.path().to_owned())
     }
 
     /// Reads the status as last written. It may lag behind the journal.
@@ -204,19 +179,19 @@ impl RunDir {
     /// Returns the directory of reviewer process `number` (from 1), whether it exists or not. It has the files of
     /// an attempt except session and exit.
     pub fn review(&self, number: u32) -> AttemptDir {
-        AttemptDir { path: self.path.join("reviews").join(format!("{number:03}")), number }
+        AttemptDir { path: self.path().join("reviews").join(format!("{number:03}")), number }
     }
 
     /// Returns the path of the output of check `number` (from 1): each command line, followed by its
     /// output, and the findings of the reviewer.
     pub fn check_output_path(&self, number: u32) -> PathBuf {
-        self.path.join("checks").join(format!("{number:03}.log"))
+        self.path().join("checks").join(format!("{number:03}.log"))
     }
 
     /// Opens the output of a check for reading and appending. Empties the file first if `truncate` is `true`.
     pub fn create_check_output(&self, number: u32, truncate: bool) -> Result<File, StoreError> {
         let path = self.check_output_path(number);
-        make_dirs(&self.path.join("checks")).map_err(StoreError::io("create directory", &path))?;
+        make_parents(&path)?;
         let mut options = File::options();
         options.create(true).read(true).append(true).mode(0o600);
         let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
@@ -233,7 +208,7 @@ impl RunDir {
 
     /// Returns the reviewer processes that have a directory, in order. Returns an error if there are none.
     pub fn reviews(&self) -> Result<Vec<AttemptDir>, StoreError> {
-        Ok(numbers(&self.path.join("reviews"))?.into_iter().map(|number| self.review(number)).collect())
+        Ok(numbers(&self.path().join("reviews"))?.into_iter().map(|number| self.review(number)).collect())
     }
 }
 

@@ -36,7 +36,7 @@ impl SessionLock {
         run: &RunId,
     ) -> Result<SessionLock, StoreError> {
         let dir = home.sessions_path().join(file_name(agent));
-        make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
+        make_dirs(&dir)?;
         let path = dir.join(file_name(session.as_str()) + ".lock");
         loop {
             let file = open(&path).map_err(StoreError::io("lock session", &path))?;

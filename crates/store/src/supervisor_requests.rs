@@ -1,8 +1,8 @@
 //! Stores requests of other processes to the supervisor of a run or a workflow: empty files in `requests/`. The
 //! supervisor removes each one and journals its decision.
 
+use crate::StoreError;
 use crate::files::{make_dirs, private};
-use crate::{RunDir, StoreError, WorkflowDir};
 use longhaul_core::CancelSource;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,9 +14,13 @@ pub struct SupervisorRequests {
 }
 
 impl SupervisorRequests {
+    pub(crate) fn new(dir: PathBuf) -> SupervisorRequests {
+        SupervisorRequests { dir }
+    }
+
     /// Returns the directory of the requests, creating it if necessary.
     pub fn open(&self) -> Result<&Path, StoreError> {
-        make_dirs(&self.dir).map_err(StoreError::io("create directory", &self.dir))?;
+        make_dirs(&self.dir)?;
         Ok(&self.dir)
     }
 
@@ -46,19 +50,5 @@ impl SupervisorRequests {
             CancelSource::Person => "cancel",
             CancelSource::Sigterm | CancelSource::Sighup => "suspend",
         })
-    }
-}
-
-impl RunDir {
-    /// Returns the requests to the run's supervisor.
-    pub fn requests(&self) -> SupervisorRequests {
-        SupervisorRequests { dir: self.requests_path() }
-    }
-}
-
-impl WorkflowDir {
-    /// Returns the requests to the workflow's supervisor.
-    pub fn requests(&self) -> SupervisorRequests {
-        SupervisorRequests { dir: self.requests_path() }
     }
 }

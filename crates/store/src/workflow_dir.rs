@@ -14,21 +14,26 @@
 //! ```
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, private, read_json, read_json_if_exists};
-use crate::trust::check_trusted;
-use crate::{StoreError, WorkflowPlan, WorkflowStatus, failpoint_io};
+use crate::files::{make_dirs, make_parents, private, read_json, read_json_if_exists};
+use crate::{JournalDir, StoreError, WorkflowPlan, WorkflowStatus, failpoint_io};
 use longhaul_core::{Moment, Rfc3339, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::fs::{self, File};
 use std::io;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// The directory of a workflow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WorkflowDir {
-    path: PathBuf,
-    id: RunId,
+pub struct WorkflowDir(JournalDir);
+
+impl Deref for WorkflowDir {
+    type Target = JournalDir;
+
+    fn deref(&self) -> &JournalDir {
+        &self.0
+    }
 }
 
 /// The stored result of a run of a workflow.
@@ -56,36 +61,11 @@ pub struct WorkflowHint {
 
 impl WorkflowDir {
     pub(crate) fn new(path: PathBuf, id: RunId) -> WorkflowDir {
-        WorkflowDir { path, id }
-    }
-
-    /// Returns the workflow's id, which is the directory's name.
-    pub fn id(&self) -> &RunId {
-        &self.id
-    }
-
-    /// Returns the path of the directory.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns the path of the plan.
-    pub fn plan_path(&self) -> PathBuf {
-        self.path.join("plan.json")
-    }
-
-    /// Returns the path of the journal.
-    pub fn journal_path(&self) -> PathBuf {
-        self.path.join("journal.jsonl")
-    }
-
-    /// Returns the directory for requests of other processes to the supervisor.
-    pub fn requests_path(&self) -> PathBuf {
-        self.path.join("requests")
+        WorkflowDir(JournalDir::new(path, id))
     }
 
     fn hints_path(&self) -> PathBuf {
-        self.path.join("hints")
+        self.path().join("hints")
     }
 
     /// Reads the plan.
@@ -100,24 +80,24 @@ impl WorkflowDir {
     /// Returns [`StoreError::Untrusted`] if the directory, the plan or the journal belongs to another user or can
     /// be written by others, and otherwise the errors of [`WorkflowDir::plan`].
     pub fn trusted_plan(&self) -> Result<WorkflowPlan, StoreError> {
-        check_trusted([self.path.clone(), self.plan_path(), self.journal_path()])?;
+        self.check_trusted()?;
         self.plan()
     }
 
     /// Reads the status as last written. It may lag behind the journal.
     pub fn status(&self) -> Result<WorkflowStatus, StoreError> {
-        read_json("status", &self.path.join("status.json"))
+        read_json("status", &self.status_path())
     }
 
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
     pub fn write_status(&self, status: &WorkflowStatus) -> Result<(), StoreError> {
-        replace_json(&self.path.join("status.json"), status, Durability::Process)
+        replace_json(&self.status_path(), status, Durability::Process)
     }
 
     /// Opens the standard output and the standard error of own command `number` (from 1), empty.
     pub fn create_command_output(&self, number: u64) -> Result<[(PathBuf, File); 2], StoreError> {
-        let dir = self.path.join("commands");
-        make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
+        let dir = self.path().join("commands");
+        make_dirs(&dir)?;
         let create = |name: &str| {
             let path = dir.join(format!("{number:03}.{name}.log"));
             let file = private().create(true).write(true).truncate(true).open(&path);
@@ -128,20 +108,19 @@ impl WorkflowDir {
 
     /// Returns whether git worktrees are left. They hold work that is not merged.
     pub fn has_worktrees(&self) -> bool {
-        !subdirs(&self.path.join("worktrees")).is_empty()
+        !subdirs(&self.path().join("worktrees")).is_empty()
     }
 
     /// Creates the directory of the git worktrees, and returns its path with links resolved: an agent stores its
     /// sessions under the real path of its working directory.
     pub fn create_worktrees_dir(&self) -> Result<PathBuf, StoreError> {
-        let dir = self.path.join("worktrees");
-        make_dirs(&dir)
-            .and_then(|()| fs::canonicalize(&dir))
-            .map_err(StoreError::io("create directory", &dir))
+        let dir = self.path().join("worktrees");
+        make_dirs(&dir)?;
+        fs::canonicalize(&dir).map_err(StoreError::io("find directory", &dir))
     }
 
     fn result_path(&self, iteration: u32, phase: &str, item: u32) -> PathBuf {
-        self.path.join(format!("results/{iteration}/{phase}/{}.json", item + 1))
+        self.path().join(format!("results/{iteration}/{phase}/{}.json", item + 1))
     }
 
     /// Stores the result of an item (from 0), durably.
@@ -153,8 +132,7 @@ impl WorkflowDir {
         result: &WorkflowResult,
     ) -> Result<(), StoreError> {
         let path = self.result_path(iteration, phase, item);
-        let dir = path.parent().unwrap_or(&self.path);
-        make_dirs(dir).map_err(StoreError::io("create directory", dir))?;
+        make_parents(&path)?;
         replace_json(&path, result, Durability::Power)
     }
 
@@ -169,7 +147,7 @@ impl WorkflowDir {
     }
 
     fn warnings_path(&self, iteration: u32) -> PathBuf {
-        self.path.join(format!("warnings/{iteration}.json"))
+        self.path().join(format!("warnings/{iteration}.json"))
     }
 
     /// Stores a warning of an iteration, once.
@@ -180,8 +158,7 @@ impl WorkflowDir {
         }
         warnings.push(text.to_owned());
         let path = self.warnings_path(iteration);
-        let dir = path.parent().unwrap_or(&self.path);
-        make_dirs(dir).map_err(StoreError::io("create directory", dir))?;
+        make_parents(&path)?;
         replace_json(&path, &warnings, Durability::Process)
     }
 
@@ -193,7 +170,7 @@ impl WorkflowDir {
     /// Stores a hint durably, for the next phase that receives hints.
     pub fn add_hint(&self, text: &str, at: Moment) -> Result<(), StoreError> {
         let dir = self.hints_path();
-        make_dirs(&dir).map_err(StoreError::io("create directory", &dir))?;
+        make_dirs(&dir)?;
         let _lock = crate::create::lock_dir(&dir);
         // Numbers of received hints are not reused, so that the order stays visible.
         let number = hint_files(&dir).len()
@@ -215,7 +192,7 @@ impl WorkflowDir {
             return Ok(());
         }
         let received = self.received_path(iteration, phase);
-        make_dirs(&received).map_err(StoreError::io("create directory", &received))?;
+        make_dirs(&received)?;
         for path in pending {
             let target = received.join(path.file_name().unwrap_or_default());
             failpoint_io::rename(&path, &target).map_err(StoreError::io("move hint", &path))?;

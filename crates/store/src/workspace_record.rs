@@ -2,7 +2,7 @@
 //! what the run changed. New keys may be added, and none are removed. No decision depends on it.
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_dirs, read_json_if_exists};
+use crate::files::{make_parents, read_json_if_exists};
 use crate::{OsText, RunDir, StoreError, failpoint_io};
 use longhaul_core::{Moment, Rfc3339};
 use serde::{Deserialize, Serialize};
@@ -150,8 +150,7 @@ impl RunDir {
     pub fn store_objects(&self, boundary: RunBoundary, objects: &Path) -> Result<(), StoreError> {
         let target = self.objects_path(boundary);
         make_private(objects).map_err(StoreError::io("protect", objects))?;
-        let parent = target.parent().unwrap_or(self.path());
-        make_dirs(parent).map_err(StoreError::io("create directory", parent))?;
+        make_parents(&target)?;
         if target.exists() {
             fs::remove_dir_all(&target).map_err(StoreError::io("remove", &target))?;
         }

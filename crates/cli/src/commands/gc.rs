@@ -159,8 +159,8 @@ fn collect(
     let runs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
     let removed = match &workflow {
         _ if collected.dry_run => {
-            let of_workflow = workflow.as_ref().map_or(0, WorkflowDir::disk_bytes);
-            Ok(of_workflow + runs.iter().map(RunDir::disk_bytes).sum::<u64>())
+            let of_workflow = workflow.as_ref().map_or(0, |dir| dir.disk_bytes());
+            Ok(of_workflow + runs.iter().map(|run| run.disk_bytes()).sum::<u64>())
         }
         Some(dir) => home.remove_workflow(dir, &runs),
         None => runs.iter().map(|run| home.remove_run(run)).sum(),

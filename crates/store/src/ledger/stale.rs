@@ -13,7 +13,7 @@ impl Home {
     /// Marks the ledger entry of this run as possibly stale, until a reader has updated it.
     pub fn mark_stale(&self, run: &RunDir) -> Result<(), StoreError> {
         let path = self.stale_path();
-        make_dirs(&path).map_err(StoreError::io("create directory", &path))?;
+        make_dirs(&path)?;
         let path = path.join(run.id().as_str());
         failpoint_io::open(private().write(true).create(true), &path)
             .map_err(StoreError::io("mark run", &path))?;

@@ -26,7 +26,7 @@ fn lists_attempts_in_order() {
 fn directory_name_is_the_run_id() {
     let (dir, run) = run_dir();
     let path = dir.path().join("bcdfgh");
-    assert_eq!(RunDir::from_path(path.clone()), Some(RunDir { path, id: run.id }));
+    assert_eq!(RunDir::from_path(path.clone()), Some(RunDir::new(path, run.id().clone())));
     assert_eq!((RunDir::from_path("bcdfgh".into()), RunDir::from_path("/".into())), (None, None));
 }
 
