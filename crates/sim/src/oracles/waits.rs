@@ -46,6 +46,10 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
             let cap = if is_early { early_cap } else { policy.backoff.cap };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
+        // A program that is being updated is awaited for as long as the schedule can last.
+        Bound::Retries if matches!(case.fault, Fault::AgentMissing | Fault::AgentUnusable) => {
+            by_schedule(&Backoff { jitter: Jitter::None, ..policy.backoff }, used)
+        }
         Bound::Server | Bound::Retries => by_schedule(&policy.backoff, used),
         Bound::UsageLimit => match reset(case) {
             Some(reset) => (reset, reset + policy.reset_jitter),
