@@ -5,9 +5,10 @@ use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
 use crate::find_run::dir_with_id;
 use crate::run_id::ids;
-use crate::{Day, Home, Journal, Plan, RunDir, StoreError, failpoint_io};
+use crate::{Day, Home, Journal, JournalDir, Plan, RunDir, StoreError, failpoint_io};
 use longhaul_core::RunId;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -58,7 +59,6 @@ impl Home {
         plan: &Plan,
     ) -> Result<NewRun, StoreError> {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
-        let candidates: Vec<RunId> = placement.id.clone().map_or_else(|| ids(roll).collect(), |id| vec![id]);
         // Two simultaneous starts, on either side of midnight, may request the same id: only one gets it. If
         // the file system cannot lock, the directory's name still decides within a day.
         let _lock = placement.id.as_ref().and_then(|_| lock_dir(&self.runs_path()));
@@ -71,13 +71,13 @@ impl Home {
         let scratch = TempFile::next_to(&day_path.join("run"));
         make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
         let hidden = RunDir::new(scratch.path.clone(), RunId::from(""));
-        let mut journal = fill(&hidden, plan)?;
+        let dirs = [hidden.attempts_path(), hidden.logs_path(), hidden.requests_path()];
+        let mut journal = fill(&hidden, &dirs, plan)?;
         if let Some(workspace) = &placement.workspace {
             failpoint_io::rename(workspace, &hidden.workspace_path())
                 .map_err(StoreError::io("move workspace", workspace))?;
         }
-        let dir = self.commit(&scratch, &day_path, &candidates)?;
-        let (path, id) = dir.ok_or_else(|| no_free_id(placement.id.as_ref(), &day_path))?;
+        let (path, id) = self.commit(&scratch, &day_path, placement.id.as_ref(), roll)?;
         let dir = RunDir::new(path, id);
         journal.set_path(dir.journal_path());
 
@@ -103,30 +103,35 @@ impl Home {
                 return Ok(id);
             }
         }
-        Err(no_free_id(None, &self.runs_path()))
+        Err(no_free_id(&self.runs_path()))
     }
 
-    /// Renames the new directory to the first of these ids that is free. Returns `None` if none is.
+    /// Renames the new directory to the requested id, or else to the first id drawn from `roll` that is free.
     pub(crate) fn commit(
         &self,
         scratch: &TempFile,
         day_path: &Path,
-        candidates: &[RunId],
-    ) -> Result<Option<(PathBuf, RunId)>, StoreError> {
+        requested: Option<&RunId>,
+        roll: u64,
+    ) -> Result<(PathBuf, RunId), StoreError> {
         let runs = day_path.parent().unwrap_or(day_path);
+        let candidates: Vec<RunId> = requested.map_or_else(|| ids(roll).collect(), |id| vec![id.clone()]);
         for id in candidates {
-            if self.existing_dir(runs, id)?.is_some() {
+            if self.existing_dir(runs, &id)?.is_some() {
                 continue;
             }
             let path = day_path.join(id.as_str());
             match scratch.persist(&path) {
-                Ok(()) => return Ok(Some((path, id.clone()))),
+                Ok(()) => return Ok((path, id)),
                 // Another process took the same id after the check.
                 Err(cause) if is_occupied(cause.kind()) => {}
                 Err(cause) => return Err(StoreError::Io { action: "create directory", path, cause }),
             }
         }
-        Ok(None)
+        Err(requested.map_or_else(
+            || no_free_id(day_path),
+            |id| StoreError::RunIdInUse { run: id.clone(), dir: day_path.join(id.as_str()) },
+        ))
     }
 
     /// Returns the directory of a run or a workflow that has this id, in the home or below `runs`.
@@ -183,19 +188,18 @@ pub(crate) fn lock_dir(dir: &Path) -> Option<File> {
     Some(dir)
 }
 
-pub(crate) fn no_free_id(requested: Option<&RunId>, day_path: &Path) -> StoreError {
-    match requested {
-        Some(id) => StoreError::RunIdInUse { run: id.clone(), dir: day_path.join(id.as_str()) },
-        None => {
-            let cause = io::Error::other("every id that was drawn is taken");
-            StoreError::Io { action: "create directory", path: day_path.to_owned(), cause }
-        }
-    }
+fn no_free_id(dir: &Path) -> StoreError {
+    StoreError::io("create directory", dir)(io::Error::other("every id that was drawn is taken"))
 }
 
-fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
-    for path in [dir.attempts_path(), dir.logs_path(), dir.requests_path()] {
-        make_dir(&path).map_err(StoreError::io("create run directory", &path))?;
+/// Creates these subdirectories, the journal and the plan.
+pub(crate) fn fill<R: Serialize + DeserializeOwned>(
+    dir: &JournalDir,
+    subdirs: &[PathBuf],
+    plan: &impl Serialize,
+) -> Result<Journal<R>, StoreError> {
+    for path in subdirs {
+        make_dir(path).map_err(StoreError::io("create directory", path))?;
     }
     let journal = Journal::create(&dir.journal_path())?;
     write_plan(&dir.plan_path(), plan)?;
@@ -203,7 +207,7 @@ fn fill(dir: &RunDir, plan: &Plan) -> Result<Journal, StoreError> {
 }
 
 /// Writes the plan into a directory that no other process knows yet, so that it needs no rename.
-pub(crate) fn write_plan(path: &Path, plan: &impl Serialize) -> Result<(), StoreError> {
+fn write_plan(path: &Path, plan: &impl Serialize) -> Result<(), StoreError> {
     let text = to_json(path, plan)?;
     let write = || {
         let file = failpoint_io::open(private().write(true).create_new(true), path)?;

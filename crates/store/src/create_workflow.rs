@@ -2,9 +2,8 @@
 //! and journal. This module never starts a process.
 
 use crate::atomic::TempFile;
-use crate::create::{lock_dir, make_durable, no_free_id, open_day, write_plan};
+use crate::create::{fill, lock_dir, make_durable, open_day};
 use crate::files::{make_dir, make_dirs};
-use crate::run_id::ids;
 use crate::{Day, Home, Journal, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::{RunId, WorkflowRecord};
 use std::fs::File;
@@ -28,19 +27,12 @@ impl Home {
         roll: u64,
         plan: &WorkflowPlan,
     ) -> Result<NewWorkflow, StoreError> {
-        let workflows = self.workflows_path();
-        make_dirs(&workflows)?;
-        let (day_path, first_of_day) = open_day(&workflows, day)?;
+        let (day_path, first_of_day) = open_day(&self.workflows_path(), day)?;
         let scratch = TempFile::next_to(&day_path.join("workflow"));
         make_dir(&scratch.path).map_err(StoreError::io("create workflow directory", &scratch.path))?;
         let hidden = WorkflowDir::new(scratch.path.clone(), RunId::from(""));
-        let requests = hidden.requests_path();
-        make_dir(&requests).map_err(StoreError::io("create directory", &requests))?;
-        let mut journal = Journal::create(&hidden.journal_path())?;
-        write_plan(&hidden.plan_path(), plan)?;
-        let candidates: Vec<RunId> = ids(roll).collect();
-        let committed = self.commit(&scratch, &day_path, &candidates)?;
-        let (path, id) = committed.ok_or_else(|| no_free_id(None, &day_path))?;
+        let mut journal = fill(&hidden, &[hidden.requests_path()], plan)?;
+        let (path, id) = self.commit(&scratch, &day_path, None, roll)?;
         make_durable(&path, &day_path, first_of_day)?;
         let dir = WorkflowDir::new(path, id);
         journal.set_path(dir.journal_path());

@@ -44,7 +44,7 @@ impl Home {
     ///
     /// A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
-        Ok(self.days_newest_first()?.into_iter().flat_map(|day| runs_of_day(&day)))
+        Ok(days_newest_first(&self.runs_path())?.into_iter().flat_map(|day| runs_of_day(&day)))
     }
 
     /// Returns whether a run with this id has an outcome. `None` if its journal cannot be read.
@@ -65,10 +65,6 @@ impl Home {
     /// count.
     pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         dir_with_id(&self.runs_path(), id)
-    }
-
-    fn days_newest_first(&self) -> Result<Vec<PathBuf>, StoreError> {
-        days_newest_first(&self.runs_path())
     }
 }
 
