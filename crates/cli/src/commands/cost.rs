@@ -84,7 +84,8 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
     };
     let found = found?;
     let found = with_judge(found, &judge_costs(&home, since), args.group_by);
-    let total = found.iter().fold(LedgerSpend::default(), |total, row| plus(total, &row.spend));
+    let mut total = LedgerSpend::default();
+    found.iter().for_each(|row| total += row.spend);
     let mut rows: Vec<Row> = found.iter().map(|row| Row::new(Some(&row.key), &row.spend)).collect();
     if args.group_by == GroupBy::Run {
         name_runs(&mut rows, &mut ledger)?;
@@ -169,7 +170,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
             ..LedgerSpend::default()
         };
         match rows.iter_mut().find(|row| row.key == key) {
-            Some(row) => row.spend = plus(row.spend, &spend),
+            Some(row) => row.spend += spend,
             None => rows.push(CostRow { key, spend }),
         }
     }
@@ -187,21 +188,9 @@ fn days(quarters: Vec<CostRow<u64>>) -> Vec<CostRow<String>> {
     let clock = TimeFormat::here();
     let mut days: BTreeMap<String, LedgerSpend> = BTreeMap::new();
     for CostRow { key, spend } in quarters {
-        let day = days.entry(clock.day(Moment(key.saturating_mul(QUARTER_MS)))).or_default();
-        *day = plus(*day, &spend);
+        *days.entry(clock.day(Moment(key.saturating_mul(QUARTER_MS)))).or_default() += spend;
     }
     days.into_iter().rev().map(|(key, spend)| CostRow { key, spend }).collect()
-}
-
-fn plus(one: LedgerSpend, other: &LedgerSpend) -> LedgerSpend {
-    LedgerSpend {
-        cost: one.cost + other.cost,
-        estimated_cost: one.estimated_cost + other.estimated_cost,
-        unpriced: one.unpriced || other.unpriced,
-        tokens: one.tokens + other.tokens,
-        truncated: one.truncated + other.truncated,
-        messages: one.messages + other.messages,
-    }
 }
 
 impl Row {
@@ -331,7 +320,8 @@ mod tests {
 
     fn costs() -> CostOutput {
         let rows = [("claude-large, the \"new\"", spend(1_234, 0, false)), ("", spend(5, 6, true))];
-        let total = rows.iter().fold(LedgerSpend::default(), |total, (_, spend)| plus(total, spend));
+        let mut total = LedgerSpend::default();
+        rows.iter().for_each(|(_, spend)| total += *spend);
         CostOutput {
             by: "model",
             since: None,

@@ -9,7 +9,7 @@ use longhaul_core::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::Add;
+use std::ops::{Add, AddAssign};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -205,6 +205,17 @@ pub struct LedgerSpend {
     pub truncated: u64,
     /// Number of completed messages.
     pub messages: u64,
+}
+
+impl AddAssign for LedgerSpend {
+    fn add_assign(&mut self, other: LedgerSpend) {
+        self.cost += other.cost;
+        self.estimated_cost += other.estimated_cost;
+        self.unpriced |= other.unpriced;
+        self.tokens += other.tokens;
+        self.truncated += other.truncated;
+        self.messages += other.messages;
+    }
 }
 
 impl LedgerAttempt {

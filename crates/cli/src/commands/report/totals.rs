@@ -102,25 +102,20 @@ pub fn lost_time(timelines: &[&RunTimeline]) -> Vec<LostTimeRow> {
 
 /// Returns the usage of each model, most expensive first.
 pub fn models(spent: &[(u64, &String, LedgerSpend)]) -> Vec<ModelRow> {
-    let mut rows: BTreeMap<&str, ModelRow> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, LedgerSpend> = BTreeMap::new();
     for (_, model, spend) in spent {
-        let row = rows.entry(model.as_str()).or_insert_with(|| ModelRow {
-            model: (*model).clone(),
-            tokens: Tokens::default(),
-            truncated_tokens: 0,
-            messages: 0,
-            cost: Dollars::default(),
-            estimated_cost: Dollars::default(),
-            unpriced: false,
-        });
-        row.tokens += spend.tokens;
-        row.truncated_tokens += spend.truncated;
-        row.messages += spend.messages;
-        row.cost.0 += spend.cost;
-        row.estimated_cost.0 += spend.estimated_cost;
-        row.unpriced |= spend.unpriced;
+        *sums.entry(model.as_str()).or_default() += *spend;
     }
-    let mut rows: Vec<ModelRow> = rows.into_values().collect();
+    let row = |(model, spend): (&str, LedgerSpend)| ModelRow {
+        model: model.to_owned(),
+        tokens: spend.tokens,
+        truncated_tokens: spend.truncated,
+        messages: spend.messages,
+        cost: spend.cost.into(),
+        estimated_cost: spend.estimated_cost.into(),
+        unpriced: spend.unpriced,
+    };
+    let mut rows: Vec<ModelRow> = sums.into_iter().map(row).collect();
     rows.sort_by_key(|row| Reverse(row.cost.0 + row.estimated_cost.0));
     rows
 }
