@@ -43,7 +43,7 @@ pub use longhaul_workflow::{
 
 // Its files.
 pub use longhaul_store::{
-    ItemReport, PhaseReport, WorkflowDir, WorkflowHint, WorkflowResult, WorkflowStatus,
+    ItemReport, JournalDir, PhaseReport, WorkflowDir, WorkflowHint, WorkflowResult, WorkflowStatus,
 };
 
 // Its records, and the state that they add up to.
