@@ -3,6 +3,7 @@
 
 use super::status::rows;
 use super::{LearningDb, moment};
+use crate::Playbook;
 use crate::points::ChangeSummary;
 use longhaul_core::Moment;
 use longhaul_store::DatabaseError;
@@ -49,6 +50,14 @@ pub struct Revision {
     pub written: bool,
     /// Applied and skipped changes.
     pub changes: ChangeSummary,
+}
+
+impl Revision {
+    /// Returns the stored playbook. It is empty if its text was deleted or is invalid.
+    pub(crate) fn playbook(&self) -> Playbook {
+        let text = self.content.as_deref();
+        text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0
+    }
 }
 
 impl LearningDb {

@@ -52,8 +52,7 @@ impl LockedPlaybook {
         if !self.has_external_change() {
             return None;
         }
-        let last_text = self.last.as_ref().and_then(|last| last.content.as_deref());
-        let last_playbook = last_text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0;
+        let last_playbook = self.last.as_ref().map(Revision::playbook).unwrap_or_default();
         Some(Revision {
             id: 0,
             at,
@@ -199,11 +198,7 @@ fn write_result(revision: &Revision, prior: Option<&Revision>, content: &FileCon
 
 /// Returns whether any point has its state from this revision and differs from the previous one.
 fn is_seen(revision: &Revision, prior: Option<&Revision>, now: &Playbook) -> bool {
-    let read = |revision: Option<&Revision>| {
-        let text = revision.and_then(|revision| revision.content.as_deref());
-        text.and_then(|text| Playbook::read(text).ok()).unwrap_or_default().0
-    };
-    let (before, after) = (read(prior), read(Some(revision)));
+    let (before, after) = (prior.map(Revision::playbook).unwrap_or_default(), revision.playbook());
     let names: BTreeSet<&PointId> =
         [&before, &after].into_iter().flat_map(Playbook::points).map(|(_, point)| &point.name).collect();
     let content = |point: &Point| (point.text.clone(), point.helpful, point.harmful);

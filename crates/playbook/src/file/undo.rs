@@ -64,9 +64,9 @@ impl PlaybookFile {
             FileContent::Damaged { .. } => None,
         };
         let (text, playbook) = read.unwrap_or_else(|| {
-            let text = revisions.last().and_then(|last| last.content.clone()).unwrap_or_default();
-            let playbook = Playbook::read(&text).unwrap_or_default().0;
-            (text, playbook)
+            let last = revisions.last();
+            let text = last.and_then(|last| last.content.clone()).unwrap_or_default();
+            (text, last.map(Revision::playbook).unwrap_or_default())
         });
         let has_external_change = revisions.last().is_some_and(|last| last.content.as_ref() != Some(&text));
         Ok(plan_undo(&revisions, &playbook, has_external_change, number, force)?)
@@ -96,10 +96,8 @@ fn plan_undo(
     number: Option<i64>,
     force: bool,
 ) -> Result<UndoPlan, UndoError> {
-    let has_changed = |index: &usize| match (
-        index.checked_sub(1).and_then(|index| revisions.get(index)),
-        &revisions[*index],
-    ) {
+    let before = |index: usize| index.checked_sub(1).map(|previous| &revisions[previous]);
+    let has_changed = |index: &usize| match (before(*index), &revisions[*index]) {
         (Some(previous), revision) => previous.content != revision.content || revision.content.is_none(),
         (None, revision) => !revision.changes.applied.is_empty() || revision.cause == RevisionCause::External,
     };
@@ -116,7 +114,7 @@ fn plan_undo(
             .ok_or(UndoError::Nothing)?,
     };
     let number = revisions[index].id;
-    let previous_content = match index.checked_sub(1).and_then(|index| revisions.get(index)) {
+    let previous_content = match before(index) {
         Some(previous) => previous.content.as_deref().ok_or(UndoError::ContentDeleted(number))?,
         None => "{\"sections\":{}}",
     };

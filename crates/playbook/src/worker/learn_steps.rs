@@ -1,7 +1,7 @@
 //! Implements the steps of a worker: the reflector, the curator, and the playbook of the item's project.
 
 use super::steps::{StepError, StepInput, WorkerSteps};
-use crate::database::RevisionCause;
+use crate::database::{Revision, RevisionCause};
 use crate::file::{ChangeOutcome, ChangeResult};
 use crate::judging::{self, Excerpt, JudgingError, Reflection, ReflectionResult};
 use crate::points;
@@ -78,8 +78,7 @@ impl LearnSteps {
                 let last = LearningDb::open(&self.paths)
                     .and_then(|learning| learning.last_revisions(&file.project()))
                     .map_err(|error| StepError::Later(format!("{error}; {}", error.hint())))?;
-                let text = last.0.and_then(|revision| revision.content);
-                Ok(text.and_then(|text| Playbook::read(&text).ok()).unwrap_or_default().0)
+                Ok(last.0.as_ref().map(Revision::playbook).unwrap_or_default())
             }
             Err(error) => Err(file_error(&error)),
         }
