@@ -89,9 +89,8 @@ impl LearningDb {
     ) -> Result<Moment, DatabaseError> {
         let Queued { judge, destination, .. } = &item.queued;
         let failures = self.pause(*judge, destination)?.map_or(0, |pause| pause.failures);
-        let pause = new_pause(item, failures + 1, Some(now + wait(failures)), reason);
         self.database.change(|db| {
-            set_pause(db, now, &pause)?;
+            set_pause(db, item, now, failures + 1, Some(now + wait(failures)), reason)?;
             delay(db, item, reason, now + wait(item.tries))
         })
     }
@@ -117,8 +116,7 @@ impl LearningDb {
         let Queued { judge, destination, .. } = &item.queued;
         let previous = self.pause(*judge, destination)?;
         let is_news = previous.is_none_or(|previous| !previous.needs_person || previous.reason != reason);
-        let pause = new_pause(item, 1, None, reason);
-        self.database.change(|db| set_pause(db, now, &pause))?;
+        self.database.change(|db| set_pause(db, item, now, 1, None, reason))?;
         Ok(is_news)
     }
 
@@ -172,25 +170,22 @@ impl LearningDb {
     }
 }
 
-/// Creates a pause of the item's judge, until a person acts if there is no `retry_at`.
-fn new_pause(item: &Item, failures: u32, retry_at: Option<Moment>, reason: &str) -> PausedJudge {
-    PausedJudge {
-        judge: item.queued.judge,
-        destination: item.queued.destination.clone(),
-        failures,
-        needs_person: retry_at.is_none(),
-        retry_at,
-        reason: reason.to_owned(),
-    }
-}
-
-fn set_pause(db: &Connection, now: Moment, pause: &PausedJudge) -> rusqlite::Result<()> {
+/// Pauses the item's judge, until a person acts if there is no `retry_at`.
+fn set_pause(
+    db: &Connection,
+    item: &Item,
+    now: Moment,
+    failures: u32,
+    retry_at: Option<Moment>,
+    reason: &str,
+) -> rusqlite::Result<()> {
     let sql =
         "INSERT INTO judge_backoff (judge, destination, since, failures, not_before, needs_person, reason)
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
                ON CONFLICT DO UPDATE SET failures = ?4, not_before = ?5, needs_person = ?6, reason = ?7";
-    let PausedJudge { judge, destination, failures, needs_person, retry_at, reason } = pause;
+    let Queued { judge, destination, .. } = &item.queued;
     let (since, not_before) = (now.0.cast_signed(), retry_at.unwrap_or(now).0.cast_signed());
+    let needs_person = retry_at.is_none();
     db.execute(sql, params![judge.as_str(), destination, since, failures, not_before, needs_person, reason])
         .map(drop)
 }
