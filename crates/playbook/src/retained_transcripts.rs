@@ -12,11 +12,7 @@ const NAME_BYTES: usize = 16;
 /// learned once.
 pub fn retain_transcript(paths: &LearningPaths, transcript: &[u8]) -> Result<PathBuf, StoreError> {
     let dir = paths.retained();
-    create_private_dir(&dir).map_err(|cause| StoreError::Io {
-        action: "create directory",
-        path: dir.clone(),
-        cause,
-    })?;
+    create_private_dir(&dir).map_err(StoreError::io("create directory", &dir))?;
     // Only whole lines are learned from, and this transcript will not grow.
     let is_complete = transcript.is_empty() || transcript.ends_with(b"\n");
     let transcript = [transcript, if is_complete { b"" } else { b"\n" }].concat();

@@ -15,11 +15,7 @@ pub fn record_session_api(paths: &LearningPaths, session: &str, api: &str) -> Re
         return Ok(());
     }
     let dir = paths.apis();
-    create_private_dir(&dir).map_err(|cause| StoreError::Io {
-        action: "create directory",
-        path: dir,
-        cause,
-    })?;
+    create_private_dir(&dir).map_err(StoreError::io("create directory", &dir))?;
     replace(&file(paths, session), api.as_bytes(), Durability::Process)
 }
 

@@ -155,9 +155,7 @@ impl ChangeSummary {
     pub(super) fn push_skipped(&mut self, description: &str, reason: impl Into<String>) {
         self.skipped.push(SkippedChange { description: description.to_owned(), reason: reason.into() });
     }
-}
 
-impl ChangeSummary {
     pub(crate) fn diff(before: &Playbook, after: &Playbook) -> ChangeSummary {
         let mut applied = Vec::new();
         for (section, point) in after.points() {

@@ -94,9 +94,7 @@ pub(super) fn hash_text(text: &str) -> i64 {
 }
 
 fn first_bytes(digest: &[u8]) -> i64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&digest[..8]);
-    i64::from_be_bytes(bytes)
+    i64::from_be_bytes(*digest.first_chunk().expect("a digest has 32 bytes"))
 }
 
 /// Hashes the file's first bytes and those before `end`.
