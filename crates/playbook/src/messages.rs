@@ -21,7 +21,7 @@ const VERSION: &str = "2023-06-01";
 pub const ANSWER_TOKENS_MAX: u64 = 4_096;
 /// Suffix that Claude Code adds to the name of a model for its longer context. The API knows no such model
 /// and expects this header value instead.
-const LONG_CONTEXT: &str = "[1m]";
+pub const LONG_CONTEXT: &str = "[1m]";
 const LONG_CONTEXT_BETA: &str = "context-1m-2025-08-07";
 // An answer of the maximum length has about 20 kB. A server that sends more than this is not the API.
 const ANSWER_BYTES_MAX: usize = 4 << 20;
@@ -47,7 +47,6 @@ pub struct Answer {
     pub stop: AnswerStop,
 }
 
-/// Why an answer ended.
 /// Why an answer ended. `Truncated`: it reached the limit of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerStop {

@@ -3,7 +3,7 @@
 
 use super::{Judge, JudgeError, JudgeReply, RequestObserver, RetryAdvice};
 use crate::JudgeSettings;
-use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, MessagesClient, MessagesError};
+use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, LONG_CONTEXT, MessagesClient, MessagesError};
 use async_trait::async_trait;
 use longhaul_agent::Prices;
 use longhaul_core::{ApiCall, ApiCallPolicy, CallDecision, Fault, GiveUpReason, Moment, Now, Span};
@@ -151,7 +151,7 @@ impl Judge for ApiJudge {
     }
 
     fn prompt_tokens_max(&self) -> u64 {
-        let context = if self.model.ends_with("[1m]") { LONG_CONTEXT_TOKENS } else { CONTEXT_TOKENS };
+        let context = if self.model.ends_with(LONG_CONTEXT) { LONG_CONTEXT_TOKENS } else { CONTEXT_TOKENS };
         context - context / MARGIN_DIVISOR - ANSWER_TOKENS_MAX
     }
 }
