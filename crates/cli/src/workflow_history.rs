@@ -178,9 +178,10 @@ impl WorkflowHistory {
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
         let id = self.dir.id();
         let recover = vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")];
-        let is_published = self.dir.status().is_ok_and(|status| status.returncode.is_some());
         match self.workflow.state().stage {
-            WorkflowStage::Finished { outcome, .. } if is_published || self.is_supervised => {
+            WorkflowStage::Finished { outcome, .. }
+                if self.is_supervised || self.dir.is_outcome_published() =>
+            {
                 let text = match self.errors.first() {
                     None => "nothing to do".to_owned(),
                     Some(reason) => reason.clone(),

@@ -5,7 +5,6 @@ use crate::SuperviseError;
 use crate::dialect::dialect_of;
 use crate::live::{FileWatch, Tail, forward_stops};
 use crate::observer::{Observer, StepView};
-use crate::recover::is_outcome_published;
 use crate::run_report::RunReport;
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{CancelSource, Moment, Outcome, Phase, Run, Step};
@@ -61,7 +60,7 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
         state.read_stream(observer)?;
         let outcome = state.run.state().outcome();
         // The supervisor may still be writing the files that people read.
-        if let Some(outcome) = outcome.filter(|_| is_outcome_published(dir)) {
+        if let Some(outcome) = outcome.filter(|_| dir.is_outcome_published()) {
             return Ok(state.report(outcome));
         }
         if !is_locked {

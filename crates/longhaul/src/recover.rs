@@ -89,7 +89,7 @@ async fn open_run<'a>(
         ) => {
             return Err(SuperviseError::NotFinished(dir.id().clone()));
         }
-        (OpenMode::Recover { .. }, Some(outcome)) if is_outcome_published(&dir) => {
+        (OpenMode::Recover { .. }, Some(outcome)) if dir.is_outcome_published() => {
             let (run, dir) = (dir.id().clone(), dir.path().to_owned());
             return Err(SuperviseError::AlreadyFinished { run, outcome, dir });
         }
@@ -207,7 +207,7 @@ pub(crate) async fn take_lock<R: Serialize + DeserializeOwned>(
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
     Ok(orphans(home.runs_newest_first()?, |dir| {
         let is_finished = |loaded: &LoadedJournal| {
-            Run::replay(loaded.records()).state().outcome().is_some() && is_outcome_published(dir)
+            Run::replay(loaded.records()).state().outcome().is_some() && dir.is_outcome_published()
         };
         supervision_of(&dir.journal_path(), is_finished)
     }))
@@ -249,12 +249,6 @@ pub(crate) fn supervision_of<R: Serialize + DeserializeOwned>(
         (Ok(false), Ok(loaded)) if !is_finished(&loaded) => Supervision::Orphaned,
         (Ok(false), Ok(_) | Err(_)) | (Err(_), _) => Supervision::Finished,
     }
-}
-
-/// Returns `true` if the outcome is in the files that people read. If a supervisor dies before it publishes
-/// the outcome, the next one does.
-pub(crate) fn is_outcome_published(dir: &RunDir) -> bool {
-    dir.status().is_ok_and(|status| status.returncode.is_some())
 }
 
 /// Replaces the description in a plan and returns the settings that differ. Their origin becomes `flag`.

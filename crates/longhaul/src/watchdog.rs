@@ -7,7 +7,7 @@ mod stop;
 
 use crate::SuperviseError;
 use crate::live::{AdoptedProcess, FileWatch, ProcessWatch, RunMarker, processes_of, start_ticks};
-use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX, is_outcome_published};
+use crate::recover::{EXIT_POLL_INTERVAL, EXIT_POLLS_MAX};
 use longhaul_core::{ProcessId, Span};
 use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::process::Pid;
@@ -68,7 +68,7 @@ async fn watch_orphan(
     let mut known_process = None;
     let mut processes = ProcessWatch::new();
     loop {
-        if is_outcome_published(dir) {
+        if dir.is_outcome_published() {
             return Ok(WatchdogExit::RunFinished);
         }
         if is_supervised(dir).await? {

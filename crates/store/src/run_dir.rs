@@ -151,6 +151,12 @@ impl RunDir {
         read_json("status", &self.status_path())
     }
 
+    /// Returns whether the outcome is in the files that people read. If a supervisor dies before it publishes
+    /// the outcome, the next one does.
+    pub fn is_outcome_published(&self) -> bool {
+        self.status().is_ok_and(|status| status.returncode.is_some())
+    }
+
     /// Returns the usage of the run in `state`, as its supervisor last published it.
     pub fn usage(&self, state: &State) -> Usage {
         self.status().map_or(state.usage, |status| status.usage_of(state))

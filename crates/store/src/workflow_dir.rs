@@ -89,6 +89,12 @@ impl WorkflowDir {
         read_json("status", &self.status_path())
     }
 
+    /// Returns whether the outcome is in the files that people read. If a supervisor dies before it publishes
+    /// the outcome, the next one does.
+    pub fn is_outcome_published(&self) -> bool {
+        self.status().is_ok_and(|status| status.returncode.is_some())
+    }
+
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
     pub fn write_status(&self, status: &WorkflowStatus) -> Result<(), StoreError> {
         replace_json(&self.status_path(), status, Durability::Process)

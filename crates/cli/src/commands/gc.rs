@@ -197,9 +197,8 @@ fn collect(
 /// Returns when and how a workflow finished. `None` if it is unfinished or unreadable, or has a supervisor.
 fn ended(dir: &WorkflowDir) -> Option<(Moment, OutcomeKind)> {
     let journal = Journal::<WorkflowRecord>::load(&dir.journal_path()).ok()?;
-    let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
     match Workflow::replay(journal.records()).state().stage {
-        WorkflowStage::Finished { at, outcome } if is_published => Some((at, outcome.kind)),
+        WorkflowStage::Finished { at, outcome } if dir.is_outcome_published() => Some((at, outcome.kind)),
         WorkflowStage::New
         | WorkflowStage::Running
         | WorkflowStage::Suspended { .. }

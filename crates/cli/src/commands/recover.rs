@@ -167,11 +167,7 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
 
 /// Returns the runs without a published outcome, also those whose files cannot be read.
 fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
-    Ok(home.runs_newest_first()?.filter(|run| !is_finished(run)))
-}
-
-fn is_finished(run: &RunDir) -> bool {
-    run.status().is_ok_and(|status| status.returncode.is_some())
+    Ok(home.runs_newest_first()?.filter(|run| !run.is_outcome_published()))
 }
 
 /// Returns whether another `recover` took over the run or workflow since it was listed, and prints that.
@@ -216,10 +212,10 @@ fn supervise_all(
             let (home, global) = (home.clone(), global.clone());
             supervised.spawn_local(async move {
                 let result = loop_workflow::recover_one(&global, &home, dir.clone()).await;
-                let is_finished = dir.status().is_ok_and(|status| status.returncode.is_some());
                 let name = format!("workflow {}", dir.id());
-                let is_skipped =
-                    result.is_err() && is_all && is_taken(&name, &dir.journal_path(), is_finished);
+                let is_skipped = result.is_err()
+                    && is_all
+                    && is_taken(&name, &dir.journal_path(), dir.is_outcome_published());
                 if is_skipped { Ok(0) } else { result }
             });
         }
@@ -240,7 +236,7 @@ fn supervise_all(
                 screen.close();
                 if result.is_err()
                     && is_all
-                    && is_taken(dir.id().as_str(), &dir.journal_path(), is_finished(&dir))
+                    && is_taken(dir.id().as_str(), &dir.journal_path(), dir.is_outcome_published())
                 {
                     return Ok(0);
                 }

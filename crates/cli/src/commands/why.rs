@@ -96,6 +96,6 @@ fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
 
 pub fn run_status(dir: &RunDir) -> Result<RunStatus, Failure> {
     let is_supervised = Journal::is_locked(&dir.journal_path())?;
-    let is_outcome_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+    let is_outcome_published = dir.is_outcome_published();
     Ok(RunStatus { is_supervised, is_outcome_published, now: output::now() })
 }

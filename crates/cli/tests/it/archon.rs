@@ -291,7 +291,7 @@ fn missing_objective_is_shown_by_status_and_show_of_a_detached_workflow() {
     let started = archon(&stage, &server, &["--max-iterations", "1", "--detach"]).output();
     assert_eq!(started.code, 0, "{started:?}");
     let dir = only_workflow(&stage);
-    wait_until("it finishes", || dir.status().is_ok_and(|status| status.returncode.is_some()));
+    wait_until("it finishes", || dir.is_outcome_published());
     let warning = ".archon/PROGRESS.md, line 7: there is no file `Missing.lean`; no prover works on it";
     for command in ["status", "show"] {
         let shown = stage.longhaul([command, dir.id().as_str(), "--output-format", "text"]).output().stdout;

@@ -457,8 +457,7 @@ fn killed_at_any_point_recovers_without_running_finished_runs_again() {
             continue;
         }
         kills += 1;
-        let is_finished = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
-        let finished: Vec<RunDir> = stage.runs().into_iter().filter(is_finished).collect();
+        let finished: Vec<RunDir> = stage.runs().into_iter().filter(RunDir::is_outcome_published).collect();
         let journal = |run: &RunDir| fs::read(run.journal_path()).expect("a journal");
         let before: Vec<Vec<u8>> = finished.iter().map(journal).collect();
         let id = only_workflow(&stage).id().to_string();

@@ -4,7 +4,6 @@ use super::silence::{OutputPosition, SilenceTimer};
 use crate::SuperviseError;
 use crate::clock::LiveClock;
 use crate::live::{AgentProcess, RunMarker, live_agent, processes_with, sweep_and_count};
-use crate::recover::is_outcome_published;
 use longhaul_core::{Run, Span, StopLevel};
 use longhaul_store::{Journal, RunDir, WatchdogStop};
 use std::io;
@@ -19,7 +18,7 @@ pub(super) async fn stop_orphan(
 ) -> Result<Option<u32>, SuperviseError> {
     // If a supervisor holds the lock, the next poll inspects it.
     let Ok(_lock) = Journal::lock(&dir.journal_path()) else { return Ok(None) };
-    if is_outcome_published(dir) || OutputPosition::new(dir) != silence.output {
+    if dir.is_outcome_published() || OutputPosition::new(dir) != silence.output {
         return Ok(None);
     }
     let stop = WatchdogStop {

@@ -40,7 +40,7 @@ async fn follow(
             let view = WorkflowView { workflow: &workflow, policy: &plan.policy, at: entry.at };
             observer.on_step(view, &entry.records);
         }
-        let is_published = dir.status().is_ok_and(|status| status.returncode.is_some());
+        let is_published = dir.is_outcome_published();
         let outcome = match workflow.state().stage {
             WorkflowStage::Finished { outcome, .. } if is_published => Some(outcome),
             WorkflowStage::Suspended { source, .. } if !is_locked => Some(Outcome::suspended(source)),

@@ -36,7 +36,7 @@ pub(super) async fn open(
         WorkflowStart::Recover(dir) => {
             let (plan, journal, loaded) = take_over(&home, &dir).await?;
             if let Some(outcome) = Workflow::replay(loaded.records()).state().outcome()
-                && dir.status().is_ok_and(|status| status.returncode.is_some())
+                && dir.is_outcome_published()
             {
                 return Err(WorkflowError::AlreadyFinished { workflow: dir.id().clone(), outcome });
             }
@@ -171,7 +171,7 @@ pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError
     Ok(orphans(workflows, |dir| {
         let is_finished = |loaded: &LoadedJournal<WorkflowRecord>| {
             let has_outcome = Workflow::replay(loaded.records()).state().outcome().is_some();
-            has_outcome && dir.status().is_ok_and(|status| status.returncode.is_some())
+            has_outcome && dir.is_outcome_published()
         };
         supervision_of(&dir.journal_path(), is_finished)
     }))

@@ -5,7 +5,6 @@ use super::WorktreeError;
 use super::worktrees::Worktrees;
 use crate::changes::diff;
 use crate::observer::{Observer, StepView};
-use crate::recover::is_outcome_published;
 use crate::run_start::RunStart;
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
 use longhaul_core::{
@@ -152,7 +151,7 @@ impl RunTask {
             return Ok(RunStart::Attach(dir.clone()));
         }
         let run = Run::replay(<Journal>::load(&dir.journal_path())?.records());
-        if run.state().outcome().is_none() || !is_outcome_published(dir) {
+        if run.state().outcome().is_none() || !dir.is_outcome_published() {
             return Ok(RunStart::Recover { dir: dir.clone(), notify: None });
         }
         if run.state().reopen_count >= self.resumes {

@@ -28,7 +28,7 @@ pub async fn follow(
         let is_locked = Journal::is_locked(&dir.journal_path()).map_err(ReadError::Failed)?;
         print_new(attempts, reader, out)?;
         let is_finished = attempts.run().state().outcome().is_some();
-        if is_finished && dir.status().is_ok_and(|status| status.returncode.is_some()) {
+        if is_finished && dir.is_outcome_published() {
             // The files are complete now. They may not have been when they were read above.
             return print_new(attempts, reader, out);
         }

@@ -90,8 +90,7 @@ pub fn key_state(dir: &RunDir) -> Result<KeyState, Failure> {
     }
     let outcome = open_home::replay(dir)?.state().outcome();
     // The supervisor may have died before the files for people were written.
-    let is_reported = dir.status().is_ok_and(|status| status.returncode.is_some());
-    Ok(match outcome.filter(|_| is_reported) {
+    Ok(match outcome.filter(|_| dir.is_outcome_published()) {
         Some(outcome) => KeyState::Finished(outcome.kind),
         None => KeyState::Unfinished,
     })

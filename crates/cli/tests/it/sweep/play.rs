@@ -159,8 +159,7 @@ pub fn play(strike: Strike, point: u64, agent: &SweepAgent) -> Figures {
             _ => trial.problems.push(format!("exit code {code}: {}", first.stderr)),
         }
     }
-    let has_outcome = |run: &RunDir| run.status().is_ok_and(|status| status.returncode.is_some());
-    if strike.is_disk_fault() && !stage.runs().iter().all(has_outcome) {
+    if strike.is_disk_fault() && !stage.runs().iter().all(RunDir::is_outcome_published) {
         // The run stopped early, or it finished without room to write its files.
         output = None;
     }
