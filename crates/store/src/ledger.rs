@@ -20,7 +20,8 @@ mod write;
 pub use catch_up::CatchUpStats;
 pub use costs::{CostBy, CostRow};
 pub use entry::{
-    JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState, model_usage_of,
+    JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunState,
+    model_usage_of,
 };
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;

@@ -75,7 +75,8 @@ pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJou
 pub use journal_dir::JournalDir;
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
-    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, Quarter, RunFilter, RunState, model_usage_of,
+    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState,
+    model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use local_zone::local_zone;

@@ -13,16 +13,15 @@ use crate::output::table::{Column, hide_columns, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::{Dollars, Moment, Rfc3339, Tokens, Usd};
+use longhaul_core::{Dollars, Moment, Rfc3339, Span, Tokens, Usd};
 use longhaul_playbook::database::JudgeCost;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, RunFilter};
+use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, QUARTER_MS, RunFilter};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-const DAYS: u64 = 30;
-const DAY_MS: u64 = 86_400_000;
-const QUARTER_MS: u64 = 900_000;
+// Default period.
+const LAST: Span = Span::from_hours(30 * 24);
 // A narrow screen loses these columns, in this order.
 const DISPENSABLE: [usize; 5] = [4, 8, 7, 2, 1];
 // Room for a name and the first words of a task.
@@ -70,7 +69,7 @@ struct Row {
 }
 
 pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
-    let month = || Moment(output::now().0.saturating_sub(DAYS * DAY_MS));
+    let month = || Moment(output::now().0.saturating_sub(LAST.0));
     let since = args.since.or_else(|| (!args.all).then(month));
     let home = open_home::locate()?;
     let mut ledger = open_ledger::open(&home)?;

@@ -15,8 +15,9 @@ use std::path::{Path, PathBuf};
 
 // Enough to find a run by words of its task; the whole prompt is in its plan.
 const TASK_BYTES_MAX: usize = 1_000;
-// Time zones differ by multiples of a quarter of an hour, so each quarter lies in one day of every zone.
-const QUARTER_MS: u64 = 15 * 60 * 1_000;
+/// Period in which spending is summed, in milliseconds. Time zones differ by multiples of a quarter of an hour, so each
+/// quarter lies in one day of every zone.
+pub const QUARTER_MS: u64 = 15 * 60 * 1_000;
 
 /// A run with everything the ledger stores about it.
 #[derive(Clone, Debug)]

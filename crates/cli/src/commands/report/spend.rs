@@ -6,10 +6,9 @@
 use jiff::tz::TimeZone;
 use jiff::{RoundMode, Span, Timestamp, Unit, Zoned, ZonedRound};
 use longhaul_core::{Dollars, Moment, Rfc3339, Usd};
-use longhaul_store::LedgerSpend;
+use longhaul_store::{LedgerSpend, QUARTER_MS};
 use serde::Serialize;
 
-const QUARTER_MS: u64 = 15 * 60 * 1_000;
 // On a phone each bar then has a few pixels.
 const BARS_MAX: usize = 48;
 /// Possible lengths of a bar: minutes, hours, days.
