@@ -250,7 +250,7 @@ pub fn leftovers_stopped(count: u32) -> String {
 
 /// Describes how often a silent attempt was not stopped.
 pub fn deferred_stalls(times: u32) -> String {
-    format!("silent, but its processes were busy: stall deferred {times} {}", plural(times, "time", "times"))
+    format!("silent, but its processes were busy: stall deferred {}", counted(times.into(), "time"))
 }
 
 /// Describes why a stalled attempt was stopped.
@@ -258,12 +258,7 @@ pub fn stall_text(cause: StopCause, stall: &StallReport, deferrals: u32) -> Stri
     let text = stall.describe(cause);
     match deferrals {
         0 => format!("{text}; it was stopped"),
-        _ => {
-            format!(
-                "{text}; stall deferred {deferrals} {} and then stopped",
-                plural(deferrals, "time", "times")
-            )
-        }
+        _ => format!("{text}; stall deferred {} and then stopped", counted(deferrals.into(), "time")),
     }
 }
 

@@ -2,7 +2,7 @@
 //! if it changed, and the elapsed time of the run.
 
 use super::{AttemptsEnded, NextStep, TimelineEntry, TimelineEvent, WorkDone};
-use crate::output::phrases::{self, plural};
+use crate::output::phrases::{self, counted};
 use crate::output::time::{TimeFormat, elapsed};
 use crate::output::wrap::wrap;
 use longhaul::describe_stopped_task;
@@ -145,9 +145,9 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let parts: Vec<String> = parts.map(|(span, state)| format!("{span} of it {state}")).collect();
             let parts = if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(", ")) };
             format!(
-                "finished: {} after {attempts} {} in {wall_ms}{parts}, {}",
+                "finished: {} after {} in {wall_ms}{parts}, {}",
                 describe_outcome(*outcome),
-                plural(*attempts, "attempt", "attempts"),
+                counted((*attempts).into(), "attempt"),
                 cost(*total_cost_usd, Dollars::default()).unwrap_or_else(|| "$0".to_owned()),
             )
         }
@@ -213,11 +213,8 @@ fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &Tim
 /// Describes the work of an attempt: `12 turns, 34 tool calls in 41m, $1.20`. `None` for a brief attempt
 /// without any work.
 fn work(work: WorkDone) -> Option<String> {
-    let turns = (work.turns > 0).then(|| format!("{} {}", work.turns, plural(work.turns, "turn", "turns")));
-    let calls = work
-        .tool_calls
-        .filter(|calls| *calls > 0)
-        .map(|calls| format!("{calls} tool {}", if calls == 1 { "call" } else { "calls" }));
+    let turns = (work.turns > 0).then(|| counted(work.turns.into(), "turn"));
+    let calls = work.tool_calls.filter(|calls| *calls > 0).map(|calls| counted(calls, "tool call"));
     let done: Vec<String> = turns.into_iter().chain(calls).collect();
     let cost = cost(work.total_cost_usd, work.estimated_cost_usd).map(|cost| format!(", {cost}"));
     if done.is_empty() && cost.is_none() && work.duration_ms < BRIEF_ATTEMPT_MAX {

@@ -1,8 +1,7 @@
 //! Text around the changes in `longhaul diff`: a summary, and notes on the comparison and on omitted files.
 
 use crate::next_commands::quoted;
-use crate::output::envelope_text::grouped;
-use crate::output::phrases::first_paths;
+use crate::output::phrases::{counted, first_paths};
 use longhaul::changes::{LiveReason, WorkspaceDiff};
 use longhaul_core::RunId;
 use longhaul_store::{DiffStat, OsText, RunDir, UnrecordedReason, WorkspaceState};
@@ -23,14 +22,9 @@ pub fn summary(run: &RunId, diff: &WorkspaceDiff) -> String {
 }
 
 fn totals_text(totals: DiffStat) -> String {
-    let counted = |count: u64, one: &str, many: &str| match count {
-        1 => format!("1 {one}"),
-        _ => format!("{} {many}", grouped(count)),
-    };
-    let files = counted(totals.files, "file changed", "files changed");
-    let insertions = counted(totals.insertions, "insertion(+)", "insertions(+)");
-    let deletions = counted(totals.deletions, "deletion(-)", "deletions(-)");
-    format!("{files}, {insertions}, {deletions}")
+    let DiffStat { files, insertions, deletions } = totals;
+    let (insertions, deletions) = (counted(insertions, "insertion"), counted(deletions, "deletion"));
+    format!("{} changed, {insertions}(+), {deletions}(-)", counted(files, "file"))
 }
 
 /// Describes the change of the history, or returns `None` if it did not change.
@@ -43,8 +37,7 @@ fn commits(diff: &WorkspaceDiff) -> Option<String> {
         Some(commits) if commits.is_empty() => {
             (from.branch != to.branch).then(|| format!("now{}", or_detached(&on(to))))
         }
-        Some(commits) if commits.len() == 1 => Some(format!("1 commit{}", on(to))),
-        Some(commits) => Some(format!("{} commits{}", grouped(commits.len() as u64), on(to))),
+        Some(commits) => Some(format!("{}{}", counted(commits.len() as u64, "commit"), on(to))),
         None => Some(format!("HEAD moved from {} to {}{}", short(from), short(to), on(to))),
     }
 }

@@ -8,7 +8,7 @@ use super::status::require_phase;
 use super::verify_phase::needs_person;
 use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
-use crate::output::phrases::plural;
+use crate::output::phrases::counted;
 use crate::output::print_status;
 use crate::{open_home, output, prompt_arg};
 use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase, open_work};
@@ -40,9 +40,11 @@ pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
-        Ok(match phase.plans.len() {
+        Ok(match phase.plans.len() as u64 {
             0 => Next::Call(None),
-            _ => Next::Complete(format!("Phase {} is already planned: {}.", phase.id, plan_count(phase))),
+            plans => {
+                Next::Complete(format!("Phase {} is already planned: {}.", phase.id, counted(plans, "plan")))
+            }
         })
     })
 }
@@ -62,7 +64,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
                 ),
             )),
             (_, None) => {
-                let plans = plan_count(phase);
+                let plans = counted(phase.plans.len() as u64, "plan");
                 Ok(Next::Complete(format!(
                     "Phase {} is already executed: {plans}, all with summaries.",
                     phase.id
@@ -98,7 +100,7 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
         count => Ok(print_sentence(
             caller.global,
             Instant::now(),
-            format!("The milestone is complete: {count} {}.", plural(count as u32, "phase", "phases")),
+            format!("The milestone is complete: {}.", counted(count as u64, "phase")),
         )),
     }
 }
@@ -212,9 +214,4 @@ fn finished_plans(phase: &ProjectPhase) -> Option<String> {
             next.id
         )
     })
-}
-
-fn plan_count(phase: &ProjectPhase) -> String {
-    let plans = phase.plans.len() as u32;
-    format!("{plans} {}", plural(plans, "plan", "plans"))
 }

@@ -235,14 +235,11 @@ fn checks(checks: &[Check]) -> String {
 
 fn changes(changed: DiffStat, run: &str) -> String {
     let DiffStat { files, insertions, deletions } = changed;
-    match files {
-        0 => "nothing".to_owned(),
-        1 => format!("1 file, +{} -{}; longhaul diff {run}", grouped(insertions), grouped(deletions)),
-        _ => {
-            let (added, deleted) = (grouped(insertions), grouped(deletions));
-            format!("{} files, +{added} -{deleted}; longhaul diff {run}", grouped(files))
-        }
+    if files == 0 {
+        return "nothing".to_owned();
     }
+    let (files, added, deleted) = (phrases::counted(files, "file"), grouped(insertions), grouped(deletions));
+    format!("{files}, +{added} -{deleted}; longhaul diff {run}")
 }
 
 /// Returns the widths of the columns for the end of an attempt and its remedy. They shrink on a narrow
