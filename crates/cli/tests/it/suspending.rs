@@ -13,9 +13,10 @@ use crate::stopping::{OUTAGE, SESSION, UNRESPONSIVE};
 use crate::tidy;
 use longhaul_core::{PhaseKind, Record};
 use longhaul_store::Journal;
-use rustix::process::{Signal, kill_process};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs;
+use std::thread;
 use std::time::{Duration, Instant};
 
 // At shutdown, a system waits at least ten seconds before it kills a process.
@@ -88,6 +89,10 @@ fn sighup_suspends_and_recover_finishes() {
 fn sigterm_to_all_processes_is_not_a_crash() {
     with_each_agent("suspending by SIGTERM to all processes", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
+        // As on macOS, a supervisor finds an orphan only if it has seen its shell. It searches every 50 ms.
+        let sleeps = |(_, command): &(Pid, String)| command.contains(": sleep 2");
+        wait_until("the command sleeps", || tidy::processes(stage.folder()).iter().any(sleeps));
+        thread::sleep(Duration::from_millis(200));
         let signalled = Instant::now();
         // The agent and its tools first: the supervisor sees them die before its own signal arrives.
         for (pid, _) in tidy::processes(stage.folder()) {
@@ -120,7 +125,7 @@ fn detached_run_is_suspended() {
     let detached = run_to_mid_tool_with(&stage, &stage.agent(), &server, &["--detach"]).output();
     assert_eq!(detached.code, 0, "{detached:?}");
     let supervisor = stage.only_run().status().expect("the status can be read").supervisor_pid;
-    let supervisor = rustix::process::Pid::from_raw(supervisor.cast_signed()).expect("a process has a PID");
+    let supervisor = Pid::from_raw(supervisor.cast_signed()).expect("a process has a PID");
     // The test started this process, and the run's lock shows that it is alive.
     kill_process(supervisor, Signal::TERM).expect("the supervisor runs");
     let attached = stage.longhaul(["attach", "@"]).output();
