@@ -205,7 +205,7 @@ impl FailedAttempt<'_> {
         let (backoff, first) = match self.fault {
             // A gateway restarts within minutes.
             Fault::ModelUnknown => (backoff, UNKNOWN_FAULT_BACKOFF_STEP),
-            // An update replaces the program within a minute. Short draws would not last that long.
+            // An update replaces the program within a minute. With jitter, all waits together could be too short.
             Fault::AgentMissing | Fault::AgentUnusable => (Backoff { jitter: Jitter::None, ..backoff }, 0),
             _ => (backoff, 0),
         };

@@ -46,7 +46,7 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
             let cap = if is_early { early_cap } else { policy.backoff.cap };
             by_schedule(&Backoff { cap, ..policy.backoff }, used)
         }
-        // A program that is being updated is awaited for as long as the schedule can last.
+        // An update may take most of a minute. Therefore these waits have no jitter.
         Bound::Retries if matches!(case.fault, Fault::AgentMissing | Fault::AgentUnusable) => {
             by_schedule(&Backoff { jitter: Jitter::None, ..policy.backoff }, used)
         }

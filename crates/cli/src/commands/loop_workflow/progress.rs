@@ -139,7 +139,7 @@ impl WorkflowObserver for WorkflowProgress {
             }
             self.record(view, record);
         }
-        self.state = Some(view.workflow.clone());
+        self.state.get_or_insert_with(|| view.workflow.clone());
         if let Some(region) = &self.region {
             region.redraw();
         }

@@ -78,7 +78,7 @@ impl Strike {
     }
 
     /// Returns how many turns may be requested again: one if the agent ends, and another one if its command
-    /// was stopped before it noticed. If its supervisor freezes before it sends the prompt, the agent is stopped as
+    /// is stopped before the agent sees its own signal. If its supervisor freezes before it sends the prompt, the agent is stopped as
     /// silent.
     pub fn wasted_max(self) -> u64 {
         match self {

@@ -106,7 +106,7 @@ fn missing_or_unusable_agent_is_not_started() {
     );
 }
 
-/// An update may take most of a minute, so that the waits are not drawn.
+/// An update may take most of a minute. Therefore the waits have no jitter.
 #[test]
 fn agent_that_vanishes_during_the_run_is_retried_for_a_minute() {
     check_run_with(
