@@ -33,6 +33,7 @@ mod supervise_failure;
 mod table_files;
 mod telemetry;
 mod time_arg;
+mod usage_tips;
 mod visible_commands;
 mod workflow_history;
 mod workflow_next_commands;
@@ -107,11 +108,12 @@ fn run() -> ExitCode {
             return ExitCode::from(failure.exit_code);
         }
     };
-    let parsed = command.try_get_matches_from_mut(typed);
+    usage_tips::accept_texts_with_dash(&mut command, &typed);
+    let parsed = command.try_get_matches_from_mut(&typed);
     let parsed = parsed.and_then(|matches| Ok((Cli::from_arg_matches(&matches)?, matches)));
     let (mut cli, matches) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return output::usage::answer(&visible_commands::without_hidden(error, &command)),
+        Err(error) => return output::usage::answer(&usage_tips::improved(error, &command, &typed)),
     };
     if let Some(failure) = configured.warning {
         output::print_warning(&format!("{}; continuing without it", failure.error), failure.hint.as_deref());

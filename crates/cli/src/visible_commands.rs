@@ -1,8 +1,7 @@
 //! The command tree without hidden commands, which only Longhaul itself uses. Completions and manual pages
 //! are generated from it.
 
-use clap::error::{ContextKind, ContextValue};
-use clap::{Command, Error};
+use clap::Command;
 
 /// Copies the tree without hidden commands and flags. The copy is for display and is never used for parsing.
 pub fn tree(command: &Command) -> Command {
@@ -20,24 +19,6 @@ pub fn tree(command: &Command) -> Command {
         copy = copy.after_help(text.clone());
     }
     copy.propagate_version(true).subcommand_required(command.is_subcommand_required_set())
-}
-
-/// Removes suggestions of hidden commands from an error.
-pub fn without_hidden(mut error: Error, root: &Command) -> Error {
-    let is_hidden = |name: &str| root.find_subcommand(name).is_some_and(Command::is_hide_set);
-    let kind = ContextKind::SuggestedSubcommand;
-    match error.remove(kind) {
-        Some(ContextValue::Strings(mut names)) => {
-            names.retain(|name| !is_hidden(name));
-            if !names.is_empty() {
-                error.insert(kind, ContextValue::Strings(names));
-            }
-        }
-        Some(ContextValue::String(name)) if is_hidden(&name) => {}
-        Some(suggestion) => drop(error.insert(kind, suggestion)),
-        None => {}
-    }
-    error
 }
 
 #[cfg(test)]
