@@ -104,9 +104,7 @@ impl From<SpecError> for Failure {
             SpecError::EmptyPrompt => {
                 Failure::usage(error.to_string(), "pass the task: longhaul run \"fix the failing tests\"")
             }
-            SpecError::RelativePath(_) => {
-                Failure::usage(error.to_string(), "name an existing directory with --cwd")
-            }
+            SpecError::RelativePath(_) => Failure::usage(error.to_string(), "name an existing directory"),
             SpecError::NoCheckCommand => {
                 Failure::usage(error.to_string(), "pass the command with --check COMMAND, or --review")
             }

@@ -47,8 +47,5 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
 /// Returns the directory that the arguments name, with symbolic links resolved.
 pub fn directory(path: &Path) -> Result<PathBuf, Failure> {
     let usable = fs::canonicalize(path).and_then(|dir| fs::read_dir(&dir).map(|_| dir));
-    usable.or_usage(
-        format!("cannot use the directory {}", path.display()),
-        "name an existing directory with --cwd",
-    )
+    usable.or_usage(format!("cannot use the directory {}", path.display()), "name an existing directory")
 }

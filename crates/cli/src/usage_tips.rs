@@ -2,7 +2,7 @@
 //! for flags.
 
 use clap::builder::StyledStr;
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, Error};
 use longhaul_agent::default_environment;
 use std::ffi::OsString;
@@ -76,15 +76,17 @@ pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
         }
     }
-    let typed_name = |error: &Error, kind: ContextKind| match error.get(kind) {
+    let typed_name = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(name)) => Some(name.clone()),
         _ => None,
     };
-    if let Some(name) = typed_name(&error, ContextKind::InvalidSubcommand) {
+    if let Some(name) = typed_name(ContextKind::InvalidSubcommand) {
         if let Some(known) = renamed(&COMMANDS, &name) {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(known.to_owned()));
         }
-    } else if let Some(name) = typed_name(&error, ContextKind::InvalidArg) {
+    } else if error.kind() == ErrorKind::UnknownArgument
+        && let Some(name) = typed_name(ContextKind::InvalidArg)
+    {
         improve_flag(&mut error, &command_of(root, typed), &name);
     }
     error
@@ -135,9 +137,8 @@ fn command_of(root: &Command, typed: &[OsString]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    use super::{COMMANDS, FLAGS, accept_texts_with_dash, improved};
+    use super::{COMMANDS, ErrorKind, FLAGS, accept_texts_with_dash, improved};
     use crate::args::{Cli, Command};
-    use clap::error::ErrorKind;
     use clap::{CommandFactory, FromArgMatches};
     use std::ffi::OsString;
 
@@ -172,6 +173,8 @@ mod tests {
         );
         check("gsd plan-phase 1 --foo", &["to pass '--foo' to the agent, write it last, after '--'"]);
         check("run task --no-session-persistence", &[]);
+        check("run task --budget x", &[]);
+        check("run task --model", &[]);
         check("show --foo", &[]);
         check("show --timeout", &[]);
         check("ls", &["a similar subcommand exists: 'runs'"]);
