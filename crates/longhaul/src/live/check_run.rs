@@ -16,6 +16,8 @@ use std::ops::ControlFlow;
 const TAIL_BYTES_MAX: u64 = 8 << 10;
 // Of a longer output of a command, this many bytes of its start and of its end are kept. A build log is shorter.
 const PART_BYTES_MAX: u64 = 512 << 10;
+// A command that never stops printing must not fill the disk until its timeout.
+const RUNNING_BYTES_MAX: u64 = 64 << 20;
 
 pub(crate) struct CheckRun {
     /// Number of the check in the run, starting at 1.
@@ -25,6 +27,8 @@ pub(crate) struct CheckRun {
     output: File,
     /// Offset of the command's own output in it.
     output_start: u64,
+    /// Number of bytes that were omitted from it.
+    omitted: u64,
     pub(super) process: OneShotProcess,
 }
 
@@ -56,6 +60,7 @@ impl CheckRun {
                 command_index: index,
                 output,
                 output_start,
+                omitted: 0,
                 process,
             }),
             Err(error) => {
@@ -63,6 +68,18 @@ impl CheckRun {
                 ControlFlow::Break(CheckResult::Failed)
             }
         })
+    }
+
+    /// Shortens the output of the running command if it is very long.
+    pub(crate) fn limit_output(&mut self) {
+        if self.output.metadata().is_ok_and(|metadata| metadata.len() > RUNNING_BYTES_MAX) {
+            self.omit_middle();
+        }
+    }
+
+    // For people. The result does not need it.
+    fn omit_middle(&mut self) {
+        let _ = omit_middle(&mut self.output, self.output_start, PART_BYTES_MAX, &mut self.omitted);
     }
 
     /// Ends the current command with its leftover processes. Then starts the next command, or returns the
@@ -73,8 +90,7 @@ impl CheckRun {
         stopped: bool,
     ) -> Result<ControlFlow<CheckResult, CheckRun>, SuperviseError> {
         let exit = self.process.stop(&config.marker).await?;
-        // For people. The result does not need it.
-        let _ = omit_middle(&mut self.output, self.output_start, PART_BYTES_MAX);
+        self.omit_middle();
         match exit {
             Exit::Code(0) if !stopped => {
                 Ok(CheckRun::start_command(config, self.number, self.command_index + 1)?)
@@ -93,15 +109,20 @@ impl CheckRun {
     }
 }
 
-/// Replaces the middle of a long output from `start` with a note. Both remaining parts have `part_bytes`.
-fn omit_middle(file: &mut File, start: u64, part_bytes: u64) -> io::Result<()> {
-    let omitted = file.metadata()?.len().saturating_sub(start + 2 * part_bytes);
-    if omitted > 0 {
+/// Replaces the middle of a long output from `start` with a note. Both remaining parts have `part_bytes`. `omitted` counts
+/// the bytes, including those of earlier calls.
+fn omit_middle(file: &mut File, start: u64, part_bytes: u64, omitted: &mut u64) -> io::Result<()> {
+    let note =
+        |omitted: u64| if omitted > 0 { format!("\n[{omitted} bytes omitted]\n") } else { String::new() };
+    let kept = start + 2 * part_bytes + note(*omitted).len() as u64;
+    let excess = file.metadata()?.len().saturating_sub(kept);
+    if excess > 0 {
         let mut end = Vec::new();
         file.seek(SeekFrom::End(-(part_bytes as i64)))?;
         file.take(part_bytes).read_to_end(&mut end)?;
         file.set_len(start + part_bytes)?;
-        write!(file, "\n[{omitted} bytes omitted]\n")?;
+        *omitted += excess;
+        file.write_all(note(*omitted).as_bytes())?;
         file.write_all(&end)?;
     }
     Ok(())
@@ -130,16 +151,21 @@ mod tests {
 
     #[test]
     fn long_output_loses_its_middle() {
-        let check = |output: &str, expected: &str| {
+        let check = |outputs: &[&str], expected: &str| {
             let path = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
             let mut file = File::options().read(true).append(true).open(&path).expect("it exists");
-            write!(file, "earlier {output}").expect("it is written");
-            omit_middle(&mut file, 8, 3).expect("it is an ordinary file");
+            write!(file, "earlier ").expect("it is written");
+            let mut omitted = 0;
+            for output in outputs {
+                write!(file, "{output}").expect("it is written");
+                omit_middle(&mut file, 8, 3, &mut omitted).expect("it is an ordinary file");
+            }
             file.rewind().expect("it is an ordinary file");
             assert_eq!(read_to_string(file).expect("text"), format!("earlier {expected}"));
         };
-        check("", "");
-        check("abcdef", "abcdef");
-        check("abcdefg", "abc\n[1 bytes omitted]\nefg");
+        check(&[""], "");
+        check(&["abcdef"], "abcdef");
+        check(&["abcdefg"], "abc\n[1 bytes omitted]\nefg");
+        check(&["abcdefg", "", "hi", "jklm"], "abc\n[7 bytes omitted]\nklm");
     }
 }

@@ -386,6 +386,9 @@ impl LiveWorld<'_> {
                 if let Some(attempt) = &mut self.attempt {
                     self.events.extend(attempt.poll(&self.config)?.into_iter().map(Event::Noticed));
                 }
+                if let Some(OneShotRun::Check(check)) = &mut self.one_shot {
+                    check.limit_output();
+                }
             }
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
             Some(source) = self.cancels.receive() => self.events.push_back(Event::Cancelled(source)),
