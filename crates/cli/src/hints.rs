@@ -24,7 +24,7 @@ impl Hint for StoreError {
             }
             StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
-            StoreError::MalformedRun(_) => "`@` is the last run, `@-1` the one before".to_owned(),
+            StoreError::MalformedRun(_) => "`@` is the latest run, `@-1` the one before it".to_owned(),
             StoreError::JournalLocked(path) => {
                 let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
                 format!("follow it with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`")
@@ -38,7 +38,7 @@ impl Hint for StoreError {
             }
             StoreError::Untrusted { path, .. } => format!(
                 "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
-                path.display()
+                quoted(&path.to_string_lossy())
             ),
             StoreError::Unreadable { written_by, .. } => {
                 let version = written_by.as_ref()?;
@@ -56,7 +56,7 @@ impl Hint for StoreError {
             }
             StoreError::RunIdInUse { dir, .. } => format!(
                 "choose another --run-id, or continue that run with `longhaul resume {}`",
-                dir.display()
+                quoted(&dir.to_string_lossy())
             ),
             StoreError::ProjectBusy { holder, .. } => {
                 format!(

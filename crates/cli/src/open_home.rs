@@ -52,10 +52,10 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                     .map_or_else(|_| Vec::new(), |runs| runs.map(|run| run.id().to_string()).collect());
                 let near = did_you_mean(request, runs.iter().map(String::as_str));
                 let hint = match (near.as_slice(), runs.first()) {
-                    ([], Some(last)) if request.starts_with('@') => {
-                        format!("the last run, {last}, did not start; `longhaul why {last}` explains it")
+                    ([], Some(last)) if request == "@" => {
+                        format!("the latest run, {last}, did not start; `longhaul why {last}` explains it")
                     }
-                    ([], Some(last)) => format!("the last run is {last}"),
+                    ([], Some(last)) => format!("the latest run is {last}; `longhaul runs` lists all"),
                     ([], None) => "there are no runs yet; `longhaul run` starts one".to_owned(),
                     (near, _) => format!("did you mean {}?", near.join(" or ")),
                 };

@@ -13,8 +13,10 @@ pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option
 pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
     let (bytes, source) = match (file, prompt) {
         (Some(file), _) => {
-            let bytes = read_regular(file)
-                .or_usage(format!("cannot read the prompt file {}", file.display()), "check --prompt-file")?;
+            let bytes = read_regular(file).or_usage(
+                format!("cannot read the prompt from {}", file.display()),
+                "name a file that you can read",
+            )?;
             (bytes, file.display().to_string())
         }
         (None, Some("-")) => {
@@ -38,7 +40,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
     if prompt.trim().is_empty() {
         return Err(Failure::usage(
             format!("the prompt from {source} is empty"),
-            "pass the task: longhaul run \"fix the failing tests\"",
+            "write what the agent should do, such as \"fix the failing tests\"",
         ));
     }
     Ok(prompt)

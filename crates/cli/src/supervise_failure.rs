@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::hints::agent_hint;
-use crate::next_commands::commands_of;
+use crate::next_commands::{commands_of, quoted};
 use crate::open_home;
 use longhaul::find_agent::AgentError;
 use longhaul::{RunError, SuperviseError};
@@ -52,7 +52,7 @@ fn hint(error: &SuperviseError) -> Option<String> {
                 .to_owned(),
         ),
         SuperviseError::RunningElsewhere { dir, .. } => {
-            let dir = dir.display();
+            let dir = quoted(&dir.to_string_lossy());
             Some(format!("follow it with `longhaul attach {dir}`, or stop it with `longhaul cancel {dir}`"))
         }
         SuperviseError::MissingVariables { run, .. } => Some(format!(

@@ -70,8 +70,9 @@ pub fn accept_texts_with_dash(root: &mut Command, typed: &[OsString]) {
 /// Replaces clap's suggestions where they would not work: with the name that Longhaul uses, or with how to pass a flag to
 /// the agent. Removes suggestions of hidden commands.
 pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
+    let command = command_of(root, typed);
     if let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) {
-        names.retain(|name| root.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set()));
+        names.retain(|name| command.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set()));
         if !names.is_empty() {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
         }
@@ -81,13 +82,14 @@ pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
         _ => None,
     };
     if let Some(name) = typed_name(ContextKind::InvalidSubcommand) {
-        if let Some(known) = renamed(&COMMANDS, &name) {
+        let known = renamed(&COMMANDS, &name);
+        if let Some(known) = known.filter(|known| command.find_subcommand(known).is_some()) {
             error.insert(ContextKind::SuggestedSubcommand, ContextValue::String(known.to_owned()));
         }
     } else if error.kind() == ErrorKind::UnknownArgument
         && let Some(name) = typed_name(ContextKind::InvalidArg)
     {
-        improve_flag(&mut error, &command_of(root, typed), &name);
+        improve_flag(&mut error, &command, &name);
     }
     error
 }
@@ -180,6 +182,8 @@ mod tests {
         check("ls", &["a similar subcommand exists: 'runs'"]);
         check("kill x", &["a similar subcommand exists: 'cancel'"]);
         check("finish-too", &[]);
+        check("playbook instal", &["some similar subcommands exist: 'uninstall', 'install'"]);
+        check("ledger kill", &[]);
         check("resumee", &["a similar subcommand exists: 'resume'"]);
     }
 

@@ -7,25 +7,27 @@ use longhaul_store::WorkflowStatus;
 /// nothing needs to be done.
 pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
     let id = &status.workflow_id;
-    let failed_runs = status.phases.iter().flat_map(|phase| &phase.items).filter(|item| {
-        let kinds = [OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed];
-        kinds.iter().any(|kind| kind.as_str() == item.status)
-    });
+    let command_of_run = |command: &str, kinds: &[OutcomeKind]| {
+        let items = status.phases.iter().flat_map(|phase| &phase.items);
+        let mut named = items.filter(|item| kinds.iter().any(|kind| kind.as_str() == item.status));
+        named.find_map(|item| item.run.as_ref()).map(|run| format!("longhaul {command} {run}"))
+    };
     let why =
-        failed_runs.filter_map(|item| item.run.as_ref()).next().map(|run| format!("longhaul why {run}"));
+        command_of_run("why", &[OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed]);
     let resume = format!("longhaul resume {id}");
     match outcome.kind {
         OutcomeKind::Done => Vec::new(),
         OutcomeKind::Suspended => vec![format!("longhaul recover {id}")],
-        OutcomeKind::OverBudget => {
-            // As much again, so that the rest has a chance to fit.
-            let more = status.budget_usd.map_or(1.0, |budget| budget.0.as_dollars()).max(0.01);
-            vec![format!("{resume} --add-budget {more:.2}")]
-        }
-        OutcomeKind::OutOfTime => {
-            let more = status.time_limit_ms.map_or(3_600, |limit| limit.millis() / 1_000).max(1);
-            vec![format!("{resume} --add-time {more}s")]
-        }
+        // As much again, so that the rest has a chance to fit. Without a limit of the workflow, one of a run is
+        // exhausted: `show` prints how to raise it.
+        OutcomeKind::OverBudget => match status.budget_usd {
+            Some(budget) => vec![format!("{resume} --add-budget {:.2}", budget.0.as_dollars().max(0.01))],
+            None => command_of_run("show", &[outcome.kind]).into_iter().chain([resume]).collect(),
+        },
+        OutcomeKind::OutOfTime => match status.time_limit_ms {
+            Some(limit) => vec![format!("{resume} --add-time {}s", (limit.millis() / 1_000).max(1))],
+            None => command_of_run("show", &[outcome.kind]).into_iter().chain([resume]).collect(),
+        },
         OutcomeKind::Partial if status.iteration >= status.iterations_max => why
             .into_iter()
             .chain([format!("{resume} --max-iterations {}", status.iterations_max * 2)])

@@ -98,7 +98,7 @@ pub struct RecoverArgs {
 
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
     pub run: Option<String>,
     /// Session files of Claude Code, or streams of attempts, instead of a run; repeatable
@@ -128,7 +128,7 @@ pub struct HandoffArgs {
 
 #[derive(Debug, Args)]
 pub struct AttachArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
     #[command(flatten)]
@@ -137,7 +137,7 @@ pub struct AttachArgs {
 
 #[derive(Debug, Args)]
 pub struct CancelArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
+    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
     #[arg(value_name = "RUN")]
     pub run: String,
     /// Do not wait for the agent's result; unfinished work of the agent is lost

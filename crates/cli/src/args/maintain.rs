@@ -33,7 +33,7 @@ pub enum ConfigCommand {
     Path(PathArgs),
     /// Write a configuration file with every key commented out
     Init(InitArgs),
-    /// Allow this project's `longhaul.toml` to set `check` and `permission_mode`, until the file changes
+    /// Allow this project's `longhaul.toml` to set `check`, `review` and `permission_mode`, until the file changes
     Trust(TrustArgs),
 }
 

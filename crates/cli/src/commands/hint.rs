@@ -5,7 +5,7 @@ use crate::args::HintArgs;
 use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg};
-use longhaul_core::Workflow;
+use longhaul_core::{OutcomeKind, Workflow};
 use longhaul_store::{Journal, WorkflowDir, WorkflowSource};
 use longhaul_workflow::WorkflowFile;
 
@@ -32,6 +32,9 @@ fn state_of(dir: &WorkflowDir) -> Result<String, Failure> {
     let id = dir.id();
     let loaded = Journal::load(&dir.journal_path())?;
     Ok(match Workflow::replay(loaded.records()).state().outcome() {
+        Some(outcome) if outcome.kind == OutcomeKind::Done => {
+            format!("the hint is stored, but workflow {id} is done: no phase is left to receive it")
+        }
         Some(_) => {
             format!("the hint is stored; workflow {id} has finished: `longhaul resume {id}` continues it")
         }

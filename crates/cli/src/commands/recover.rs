@@ -46,7 +46,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         return service::uninstall();
     }
     let (workflows, runs) = match &args.run {
-        Some(selector) => match open_home::find_target(&home, selector)? {
+        Some(selector) => match target(&home, selector)? {
             RunOrWorkflow::Run(dir) if args.detached => {
                 let options = DisplayOptions::open(global, &args.events, true)?;
                 let start = RunStart::Recover { dir, notify: args.notify.commands() };
@@ -63,7 +63,8 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
             let workflows = recent(workflows, args.active_within, |dir| {
                 (format!("workflow {}", dir.id()), dir.id(), age(&dir.journal_path(), dir.path()))
             });
-            let runs = recoverable(&home)?.into_iter().filter(|run| !belongs_to_workflow(&home, run));
+            let runs =
+                recoverable(&home)?.into_iter().filter(|run| unfinished_workflow_of(&home, run).is_none());
             let runs = recent(runs, args.active_within, |run| {
                 (run.id().to_string(), run.id(), age(&run.journal_path(), run.path()))
             });
@@ -144,14 +145,21 @@ fn recent<D>(
     all.filter(is_recent).collect()
 }
 
-/// Returns whether an unfinished workflow started the run. The supervisor of the workflow continues it.
-pub fn belongs_to_workflow(home: &Home, run: &RunDir) -> bool {
-    let position = run.plan().ok().and_then(|plan| plan.workflow);
-    let workflow = position.and_then(|position| home.find_workflow(position.id.as_str()).ok().flatten());
-    workflow.is_some_and(|dir| {
-        Journal::load(&dir.journal_path())
-            .is_ok_and(|loaded| Workflow::replay(loaded.records()).state().outcome().is_none())
-    })
+/// Returns the unfinished workflow that started the run. The supervisor of the workflow continues the run.
+pub fn unfinished_workflow_of(home: &Home, run: &RunDir) -> Option<WorkflowDir> {
+    let position = run.plan().ok()?.workflow?;
+    let workflow = home.find_workflow(position.id.as_str()).ok()??;
+    let loaded = Journal::load(&workflow.journal_path()).ok()?;
+    Workflow::replay(loaded.records()).state().outcome().is_none().then_some(workflow)
+}
+
+/// Returns the run or workflow to recover. A run of an unfinished workflow means the workflow, which needs the run.
+fn target(home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
+    let found = open_home::find_target(home, selector)?;
+    let RunOrWorkflow::Run(run) = &found else { return Ok(found) };
+    let Some(workflow) = unfinished_workflow_of(home, run) else { return Ok(found) };
+    print_status(&format!("run {} belongs to workflow {}, which is recovered", run.id(), workflow.id()));
+    Ok(RunOrWorkflow::Workflow(workflow))
 }
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.

@@ -22,9 +22,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> R
             None => loop_workflow::resume(global, args, matches, &home, dir),
         },
         RunOrWorkflow::Run(dir) if args.max_iterations.is_some() => {
-            let run = dir.id();
-            let hint =
-                format!("leave it out; `longhaul resume {run} --add-budget 5` raises the budget of a run");
+            let hint = format!("leave it out: run {} has no iterations", dir.id());
             Err(Failure::usage("`--max-iterations` applies to a workflow, not to a run", hint))
         }
         RunOrWorkflow::Run(_) => resume::resume(global, args),

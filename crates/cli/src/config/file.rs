@@ -235,7 +235,7 @@ impl Reader<'_> {
             ([], Some(Key { table: None, .. })) => {
                 "it belongs at the top of the file, outside of any table".to_owned()
             }
-            ([], None) => "`longhaul config init` writes a file with every key".to_owned(),
+            ([], None) => "`longhaul config show --no-config` lists the keys".to_owned(),
             (near, _) => format!("did you mean {}?", near.join(" or ")),
         };
         self.failure_at(line, format!("there is no key `{name}`"), hint)
@@ -254,7 +254,7 @@ impl Reader<'_> {
             self.failure_at(
                 line,
                 error,
-                "write it as its flag accepts it; `longhaul config init` shows every key",
+                "write it as its flag accepts it; `longhaul config show --no-config` lists the keys",
             )
         };
         let values_by_line = match (key.kind, value.get_ref()) {

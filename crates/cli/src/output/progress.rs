@@ -94,8 +94,9 @@ impl ProgressDisplay {
             && self.warned.insert("permissions")
             && matches!(mode, "default" | "acceptEdits" | "plan" | "manual")
         {
+            let modes = if mode == "acceptEdits" { "" } else { "acceptEdits or " };
             self.print(&format!(
-                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode acceptEdits or bypassPermissions"
+                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode {modes}bypassPermissions"
             ));
         }
     }

@@ -7,7 +7,7 @@ use crate::server::Server;
 use crate::tidy;
 use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_drill::price;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 
 const PARALLEL: u32 = 4;
@@ -80,9 +80,29 @@ fn budget_holds_across_crashes() {
             };
             wait_until("steps are taken", taken);
             running.kill();
-            running = stage.longhaul(["recover", "@"]).against(&server).start();
+            // A run of a workflow means the workflow.
+            let run = stage.runs()[0].id().to_string();
+            running = stage.longhaul(["recover", &run]).against(&server).start();
         }
         assert_within_budget(&stage, &server, &running.output(), 0, &format!("killed after {kills:?} steps"));
+    }
+}
+
+/// No limit of the workflow helps if a phase limits its runs.
+#[test]
+fn exhausted_limit_of_run_is_raised_in_run() {
+    let workflow = "[[phase]]\nname = \"work\"\nprompt = \"Take some steps.\"\n[phase.run]\nmax_tokens = 1\n";
+    let (stage, server) = (Stage::new(), Server::start(&costly_script()));
+    let output = run_loop(&stage, &server, workflow, &[]).output();
+    let envelope = envelope(&output, 21);
+    let (id, run) = (envelope["workflow"]["id"].as_str().expect("an id"), stage.runs()[0].id().clone());
+    let next = [format!("longhaul show {run}"), format!("longhaul resume {id}")];
+    assert_eq!(envelope["workflow"]["next"], json!(next), "{envelope}");
+    let reason = "a run of the workflow finished as over_budget: its own limit is exhausted";
+    assert_eq!(envelope["errors"][0], reason, "{envelope}");
+    for (flag, limit) in [("--add-budget=1", "budget"), ("--add-time=1h", "time limit")] {
+        let rejected = stage.longhaul(["resume", id, flag]).output();
+        rejected.assert_error(&[&format!("the workflow has no {limit} to add to"), "hint: leave it out"]);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Finds the last run of a command on a project, so that the same command continues it. Changes nothing.
 
-use crate::commands::recover::belongs_to_workflow;
+use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
 use longhaul_core::{OutcomeKind, RunId, SessionId};
@@ -36,7 +36,9 @@ pub fn find(home: &Home, name: &str, project_dir: &Path) -> Result<EarlierRun, F
     Ok(match key_state(&dir)? {
         KeyState::Running => EarlierRun::Running(dir),
         KeyState::Unfinished => match dir.plan()?.workflow {
-            Some(position) if belongs_to_workflow(home, &dir) => EarlierRun::OfWorkflow(position.id),
+            Some(position) if unfinished_workflow_of(home, &dir).is_some() => {
+                EarlierRun::OfWorkflow(position.id)
+            }
             Some(_) | None => EarlierRun::Unfinished(dir),
         },
         KeyState::Finished(OutcomeKind::Done) => EarlierRun::Finished,

@@ -20,8 +20,8 @@ pub fn slash_command(project_dir: &Path, name: &str) -> Result<String, Failure> 
         let error =
             format!("GSD is not installed: it has no command {name} in this project or for this user");
         let hint = format!(
-            "install it with `npx get-shit-done-cc@latest --claude --global`, or name another slash command with \
-             `longhaul gsd {name} --slash-command`"
+            "install it with `npx get-shit-done-cc@latest --claude --global`, or name the slash command with \
+             --slash-command, such as `--slash-command /gsd:{name}`"
         );
         Failure::not_started(error, hint)
     })

@@ -4,6 +4,7 @@ use super::print;
 use super::registry::{RegisteredProject, Registry};
 use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand};
 use crate::failure::Failure;
+use crate::next_commands::quoted;
 use crate::{output, prompt_arg};
 use jiff::Timestamp;
 use longhaul_gsd::Project;
@@ -57,7 +58,7 @@ fn list(registry: &mut Registry, args: &ListProjectsArgs) -> Result<Vec<Register
             match Project::read(Path::new(&project.path)) {
                 Ok(read) => serde_json::to_value(read.status).ok(),
                 Err(error) => {
-                    let hint = format!("`longhaul gsd projects remove {}` forgets it", project.name);
+                    let hint = format!("`longhaul gsd projects remove {}` forgets it", quoted(&project.name));
                     output::print_warning(&format!("{}: {error}", project.name), Some(&hint));
                     None
                 }

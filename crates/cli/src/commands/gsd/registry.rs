@@ -3,6 +3,7 @@
 
 use super::call::lock_dir;
 use crate::failure::{Failure, OrFailure};
+use crate::next_commands::quoted;
 use crate::output;
 use longhaul_store::{Durability, replace_json};
 use serde::{Deserialize, Serialize};
@@ -119,7 +120,7 @@ impl Registry {
         let RegisteredProject { name, path, .. } = &project;
         if let Some(other) = self.projects().find(|other| other.path == *path) {
             let error = format!("{path} is already in the list, as `{}`", other.name);
-            let hint = format!("`longhaul gsd projects remove {}` removes it", other.name);
+            let hint = format!("`longhaul gsd projects remove {}` removes it", quoted(&other.name));
             return Err(Failure::not_started(error, hint));
         }
         if let Some(other) = self.file.projects.get(name) {

@@ -101,21 +101,37 @@ pub fn resume(
             format!("pass --max-iterations {} or more", workflow.state().iteration),
         ));
     }
-    let limits = new_limits(args, &workflow, &plan.policy);
+    let limits = new_limits(args, &workflow, &plan.policy)?;
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
     supervise_and_print(global, home, start, args.detached)
 }
 
-fn new_limits(args: &ResumeArgs, workflow: &Workflow, policy: &WorkflowPolicy) -> Option<WorkflowLimits> {
+fn new_limits(
+    args: &ResumeArgs,
+    workflow: &Workflow,
+    policy: &WorkflowPolicy,
+) -> Result<Option<WorkflowLimits>, Failure> {
     let old = workflow.state().limits(policy);
     // `none` is stored as 0.
     let budget = args.changes.limits.budget.map_or(old.budget, |budget| Some(budget).filter(|usd| usd.0 > 0));
     let time = args.changes.limits.time_limit.map_or(old.time, |time| Some(time).filter(|time| time.0 > 0));
-    let limits = WorkflowLimits {
-        budget: budget.map(|budget| budget + args.changes.more.add_budget.unwrap_or_default()),
-        time: time.map(|time| time + args.changes.more.add_time.unwrap_or_default()),
+    let more = &args.changes.more;
+    let unlimited = |flag: &str, limit: &str| {
+        let error = format!("{flag}: the workflow has no {limit} to add to");
+        let hint = format!("leave it out, or set one with --{}", limit.replace(' ', "-"));
+        Err(Failure::usage(error, hint))
     };
-    (limits != old).then_some(limits)
+    if more.add_budget.is_some() && budget.is_none() {
+        return unlimited("--add-budget", "budget");
+    }
+    if more.add_time.is_some() && time.is_none() {
+        return unlimited("--add-time", "time limit");
+    }
+    let limits = WorkflowLimits {
+        budget: budget.map(|budget| budget + more.add_budget.unwrap_or_default()),
+        time: time.map(|time| time + more.add_time.unwrap_or_default()),
+    };
+    Ok((limits != old).then_some(limits))
 }
 
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
