@@ -49,7 +49,7 @@ struct TypedCommand {
 const INPUT: &str = "input";
 /// ResearchGym's agents need no permission, and no person can grant any.
 const PERMISSION_MODE: &str = "bypassPermissions";
-const TASK_HINT: &str = "name the directory of a task: longhaul research tasks/test/continual-learning";
+const TASK_HINT: &str = "name a directory that contains task_description.md or README.md";
 
 pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     check_runtime(args)?;

@@ -110,7 +110,7 @@ impl ProgressDisplay {
         }
         let model = snapshot.model.as_deref().unwrap_or("the model");
         self.print(&format!(
-            "warning: no price is known for `{model}`: its cost counts only when the agent reports it, so the budget may be exceeded. Add its price with --prices-file FILE"
+            "warning: no price is known for `{model}`: its cost counts only when the agent reports it, so the budget may be exceeded. Start runs with its price: --prices-file FILE"
         ));
     }
 

@@ -31,13 +31,13 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
     check(&["frobnicate"], &["frobnicate", "--help"]);
     check(&["run"], &["<PROMPT>", "--help"]);
-    check(&["run", ""], &["the prompt from the command line is empty", "hint: pass the task"]);
+    check(&["run", ""], &["the prompt from the command line is empty", "hint: write what the agent should do"]);
     check(&["run", " \n"], &["the prompt from the command line is empty", "hint:"]);
     check(&["run", "-"], &["the prompt from stdin is empty", "hint:"]);
     check(&["run", "--prompt-file", &blank], &["blank.md is empty", "hint:"]);
     check(
         &["run", "--prompt-file", "/nowhere/task.md"],
-        &["/nowhere/task.md", "No such file", "hint: check --prompt-file"],
+        &["/nowhere/task.md", "No such file", "hint: name a file that you can read"],
     );
     check(&["run", "--prompt-file", &latin], &["latin.md is not UTF-8", "byte 3", "hint: convert it"]);
     check(&["run", "--prompt-file", &blank, "p"], &["cannot be used with", "--help"]);

@@ -9,6 +9,7 @@ use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
 use crate::commands::supervise::{DisplayOptions, supervise_and_print};
 use crate::commands::{attach, detach};
 use crate::failure::{Failure, OrFailure};
+use crate::next_commands::quoted;
 use crate::open_home;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{self, print_status};
@@ -16,6 +17,7 @@ use clap::ArgMatches;
 use longhaul::RunStart;
 use longhaul_core::{SessionId, Span};
 use longhaul_store::RunDir;
+use std::env;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -63,6 +65,17 @@ pub enum Next {
 }
 
 impl Caller<'_> {
+    /// Returns a command line of `longhaul gsd` that works on the project from the present directory.
+    pub fn command_line(&self, rest: &str) -> String {
+        let is_here = env::current_dir().is_ok_and(|here| here == self.project_dir);
+        let dir = if is_here {
+            String::new()
+        } else {
+            format!(" --project-dir {}", quoted(&self.project_dir.to_string_lossy()))
+        };
+        format!("longhaul gsd{dir} {rest}")
+    }
+
     /// Locks the project until the file is dropped, so that no other command works on it at the same time.
     pub fn lock_project(&self) -> Result<File, Failure> {
         let dir = self.project_dir.display();

@@ -28,7 +28,7 @@ pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Fail
     };
     call.run(|| {
         let exists = caller.project_dir.join(".planning/PROJECT.md").exists();
-        let hint = "`longhaul gsd status` shows its state; --again creates it again";
+        let hint = format!("`{}` shows its state; --again creates it again", caller.command_line("status"));
         let taken =
             || Failure::not_started(format!("{} is already a project", caller.project_dir.display()), hint);
         if exists { Err(taken()) } else { Ok(Next::Call(None)) }
@@ -54,13 +54,13 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
     command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
-        warn_of_state_ahead(&project);
+        warn_of_state_ahead(caller, &project);
         match (phase.plans.len(), phase.first_unfinished_plan()) {
             (0, _) => Err(Failure::not_started(
                 format!("phase {} has no plans", phase.id),
                 format!(
-                    "plan it with `longhaul gsd plan-phase {}`; --again calls the agent anyway",
-                    phase.id
+                    "plan it with `{}`; --again calls the agent anyway",
+                    caller.command_line(&format!("plan-phase {}", phase.id))
                 ),
             )),
             (_, None) => {
@@ -79,7 +79,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
 pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
     let project = Project::read(caller.project_dir)?;
-    warn_of_state_ahead(&project);
+    warn_of_state_ahead(caller, &project);
     let home = open_home::locate()?;
     let phases = milestone(&project);
     for phase in &phases {
@@ -95,7 +95,8 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     match phases.len() {
         0 => {
             let error = "the roadmap has no phases that this version can read".to_owned();
-            Err(Failure::not_started(error, "`longhaul gsd status` shows what is known"))
+            let hint = format!("`{}` shows what is known", caller.command_line("status"));
+            Err(Failure::not_started(error, hint))
         }
         count => Ok(print_sentence(
             caller.global,
@@ -170,12 +171,13 @@ pub fn open_commands(
     })
 }
 
-pub fn warn_of_state_ahead(project: &Project) {
+pub fn warn_of_state_ahead(caller: Caller<'_>, project: &Project) {
     if let Some(AheadOfWork { current, unfinished, plans }) = project.ahead_of_work() {
         let plans = plans.join(", ");
         let warning =
             format!("phase {current} is current, but plans of phase {unfinished} have no summary: {plans}");
-        let hint = format!("`longhaul gsd execute-phase {unfinished}` executes them");
+        let command = caller.command_line(&format!("execute-phase {unfinished}"));
+        let hint = format!("`{command}` executes them");
         output::print_warning(&warning, Some(&hint));
     }
 }

@@ -41,7 +41,7 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
         return continue_unfinished(caller, &home, dir, &name);
     }
     let project = Project::read(project_dir)?;
-    warn_of_state_ahead(&project);
+    warn_of_state_ahead(caller, &project);
     let commands = commands(&home, &project, caller, &args.range)?;
     if commands.is_empty() {
         return Ok(print_sentence(
@@ -130,8 +130,8 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
             EarlierRun::Running(dir) | EarlierRun::Unfinished(dir) => {
                 let (error, run) = (format!("run {} of {} is unfinished", dir.id(), command.name), dir.id());
                 let hint = format!(
-                    "continue it with `longhaul gsd {} {phase}`, or stop it with `longhaul cancel {run}`",
-                    command.name
+                    "continue it with `{}`, or stop it with `longhaul cancel {run}`",
+                    caller.command_line(&format!("{} {phase}", command.name))
                 );
                 return Err(Failure::not_started(error, hint));
             }
