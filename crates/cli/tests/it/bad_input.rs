@@ -31,7 +31,10 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     check(&["run", "p", "--nonsense"], &["--nonsense", "--help"]);
     check(&["frobnicate"], &["frobnicate", "--help"]);
     check(&["run"], &["<PROMPT>", "--help"]);
-    check(&["run", ""], &["the prompt from the command line is empty", "hint: write what the agent should do"]);
+    check(
+        &["run", ""],
+        &["the prompt from the command line is empty", "hint: write what the agent should do"],
+    );
     check(&["run", " \n"], &["the prompt from the command line is empty", "hint:"]);
     check(&["run", "-"], &["the prompt from stdin is empty", "hint:"]);
     check(&["run", "--prompt-file", &blank], &["blank.md is empty", "hint:"]);

@@ -419,7 +419,10 @@ fn invalid_task_is_rejected_before_the_start() {
     let path = |path: &Path| path.display().to_string();
     let (folder, task_dir) = (path(&stage.work()), path(&task));
     check(&[], &["TASK_DIR"]);
-    check(&["/nowhere"], &["read the task /nowhere", "hint: name a directory that contains task_description.md"]);
+    check(
+        &["/nowhere"],
+        &["read the task /nowhere", "hint: name a directory that contains task_description.md"],
+    );
     check(&[&folder], &["there is no task_description.md or README.md"]);
     check(&[&path(&agent)], &["it is not a directory"]);
     check(&[&task_dir, "codex"], &["codex", "claude-code"]);
