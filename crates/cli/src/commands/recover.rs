@@ -153,10 +153,14 @@ pub fn unfinished_workflow_of(home: &Home, run: &RunDir) -> Option<WorkflowDir> 
     Workflow::replay(loaded.records()).state().outcome().is_none().then_some(workflow)
 }
 
-/// Returns the run or workflow to recover. A run of an unfinished workflow means the workflow, which needs the run.
+/// Returns the run or workflow to recover. A run of an unfinished workflow means the workflow, which needs the run. The
+/// path of its directory means the run alone.
 fn target(home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
     let found = open_home::find_target(home, selector)?;
     let RunOrWorkflow::Run(run) = &found else { return Ok(found) };
+    if selector.contains('/') {
+        return Ok(found);
+    }
     let Some(workflow) = unfinished_workflow_of(home, run) else { return Ok(found) };
     print_status(&format!("run {} belongs to workflow {}, which is recovered", run.id(), workflow.id()));
     Ok(RunOrWorkflow::Workflow(workflow))

@@ -47,8 +47,11 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     for name in ["--resume=-x", "--resume=", "--resume=a/b", "--resume-or-new=--fork-session"] {
         check(&["run", "p", name], &["expected the id or the title of a session"]);
     }
-    check(&["run", "p", "--cwd", "/nowhere"], &["/nowhere", "No such file", "hint:", "--cwd"]);
-    check(&["run", "p", "--cwd", &latin], &["latin.md", "hint:", "--cwd"]);
+    check(
+        &["run", "p", "--cwd", "/nowhere"],
+        &["/nowhere", "No such file", "hint: name an existing directory"],
+    );
+    check(&["run", "p", "--cwd", &latin], &["latin.md", "hint: name an existing directory"]);
     check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m or 1h30m"]);
     check(&["run", "p", "--retry-base=-5s"], &["-5s", "90s, 5m or 1h30m"]);
     check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);

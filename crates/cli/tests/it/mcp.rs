@@ -8,6 +8,7 @@ use crate::call::wait_until;
 use crate::gsd;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
+use crate::workflows::run_loop;
 use client::Client;
 use serde_json::{Value, json};
 use std::fs;
@@ -285,6 +286,25 @@ fn a_workflow_is_a_tool_if_every_mode_is_allowed() {
         "{refused}"
     );
     limited.close();
+}
+
+#[test]
+fn a_run_of_a_workflow_is_recovered_only_with_the_rights_of_the_workflow() {
+    let (stage, server) = (Stage::new(), Server::start(LONG));
+    let workflow = "[[phase]]\nname = \"work\"\nprompt = \"Wait.\"\n";
+    let running = run_loop(&stage, &server, workflow, &[]).start();
+    stage.wait_for_run();
+    running.kill();
+    let run = stage.runs()[0].id().to_string();
+    let mut limited = Client::start(&stage, &server, &[]);
+    let refused = limited.call("recover", json!({ "run": run }));
+    assert!(
+        refused["content"][0]["text"].as_str().is_some_and(|text| text.contains("of their own")),
+        "{refused}"
+    );
+    limited.close();
+    let cancelled = stage.longhaul(["cancel", "@"]).against(&server).output();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
 }
 
 #[test]

@@ -414,7 +414,7 @@ fn sigterm_suspends_a_run_that_another_process_supervises() {
     let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
     start_slow(&stage, &server).kill();
     let id = only_workflow(&stage).id().to_string();
-    let run = stage.only_run().id().to_string();
+    let run = stage.only_run().path().display().to_string();
     let supervises = |text: &'static str| {
         let journal = stage.only_run().journal_path();
         wait_until("the run is taken over", || {

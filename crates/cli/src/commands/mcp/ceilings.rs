@@ -5,8 +5,9 @@
 //! not run commands, name programs or files, or replace guards.
 
 use super::arguments::ServedTool;
-use super::tools::{Effect, RUN};
+use super::tools::{Effect, RECOVER, RUN};
 use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
+use crate::commands::recover::unfinished_workflow_of;
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
 use crate::failure::Failure;
@@ -142,7 +143,14 @@ impl Ceilings {
         let mut planned = None;
         if has(RUN) {
             let selector = arguments.get(RUN).and_then(Value::as_str).unwrap_or("@");
-            let target = self.find(selector)?;
+            let mut target = self.find(selector)?;
+            // `recover` with a run of a workflow continues all runs of the workflow, with their rights.
+            if tool.definition.name == RECOVER
+                && let RunOrWorkflow::Run(run) = &target.found
+                && let Some(workflow) = unfinished_workflow_of(&open_home::locate()?, run)
+            {
+                target = self.find(workflow.id().as_str())?;
+            }
             // A selector such as `@` could select another run a moment later.
             arguments.insert(RUN.to_owned(), target.selector.clone().into());
             if tool.definition.effect == Effect::Drives {

@@ -5,6 +5,8 @@
 pub const DETACHED: &str = "detached";
 /// The argument that names a run or a workflow.
 pub const RUN: &str = "run";
+/// The tool that takes over orphaned runs and workflows.
+pub const RECOVER: &str = "recover";
 
 /// The effect of a tool on runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +90,8 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "recover",
-        command: &["recover"],
+        name: RECOVER,
+        command: &[RECOVER],
         effect: Effect::Drives,
         arguments: &["run!"],
         output: &["run-detached", "run", "loop"],
