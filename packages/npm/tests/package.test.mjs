@@ -260,8 +260,8 @@ test('an outcome other than done is a result', async () => {
 
 test('wrong usage is an error with a hint', async () => {
   for (const [call, message, hint] of [
-    [() => longhaul.show('nope', inspecting()), /no run `nope`/, /last run/],
-    [() => longhaul.why('--json', inspecting()), /no run `--json`/, /last run/],
+    [() => longhaul.show('nope', inspecting()), /no run `nope`/, /latest run/],
+    [() => longhaul.why('--json', inspecting()), /no run `--json`/, /latest run/],
     [() => longhaul.run('p', instant({ budgett: 3 })), /unexpected argument '--budgett'/, /--budget/],
     [() => longhaul.run('p', instant({ cwd: '/nowhere' })), /cannot use the directory \/nowhere/, /--cwd/],
     [() => longhaul.run('p', instant({ budget: 0 })), /budget of 0/, null],
