@@ -263,7 +263,7 @@ test('wrong usage is an error with a hint', async () => {
     [() => longhaul.show('nope', inspecting()), /no run `nope`/, /latest run/],
     [() => longhaul.why('--json', inspecting()), /no run `--json`/, /latest run/],
     [() => longhaul.run('p', instant({ budgett: 3 })), /unexpected argument '--budgett'/, /--budget/],
-    [() => longhaul.run('p', instant({ cwd: '/nowhere' })), /cannot use the directory \/nowhere/, /--cwd/],
+    [() => longhaul.run('p', instant({ cwd: '/nowhere' })), /cannot use the directory \/nowhere/, /existing directory/],
     [() => longhaul.run('p', instant({ budget: 0 })), /budget of 0/, null],
   ]) {
     const error = await errorOf(call);
