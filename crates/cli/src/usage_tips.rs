@@ -89,7 +89,7 @@ pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
     } else if error.kind() == ErrorKind::UnknownArgument
         && let Some(name) = typed_name(ContextKind::InvalidArg)
     {
-        improve_flag(&mut error, &command, &name);
+        improve_flag(&mut error, command, &name);
     }
     error
 }
@@ -129,12 +129,12 @@ fn renamed(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
 }
 
 /// Returns the innermost command that was typed.
-fn command_of(root: &Command, typed: &[OsString]) -> Command {
+fn command_of<'r>(root: &'r Command, typed: &[OsString]) -> &'r Command {
     let mut command = root;
     for word in typed.iter().skip(1).filter_map(|word| word.to_str()) {
         command = command.find_subcommand(word).unwrap_or(command);
     }
-    command.clone()
+    command
 }
 
 #[cfg(test)]

@@ -98,7 +98,7 @@ pub struct RecoverArgs {
 
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
-    /// Run or workflow: id prefix, name, directory, or `@` for the latest one
+    /// Run id prefix, name, directory, or `@` for the latest run
     #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
     pub run: Option<String>,
     /// Session files of Claude Code, or streams of attempts, instead of a run; repeatable

@@ -235,7 +235,10 @@ impl Reader<'_> {
             ([], Some(Key { table: None, .. })) => {
                 "it belongs at the top of the file, outside of any table".to_owned()
             }
-            ([], None) => "`longhaul config show --no-config` lists the keys".to_owned(),
+            ([], None) => {
+                let command = table.unwrap_or("run");
+                format!("keys are named like the flags that `longhaul {command} --help` lists")
+            }
             (near, _) => format!("did you mean {}?", near.join(" or ")),
         };
         self.failure_at(line, format!("there is no key `{name}`"), hint)
@@ -251,11 +254,7 @@ impl Reader<'_> {
     ) -> Result<Vec<String>, Failure> {
         let kind_error = |line| {
             let error = format!("`{}` must be {}", key.path(), key.kind.expected());
-            self.failure_at(
-                line,
-                error,
-                "write it as its flag accepts it; `longhaul config show --no-config` lists the keys",
-            )
+            self.failure_at(line, error, "write it as its flag accepts it")
         };
         let values_by_line = match (key.kind, value.get_ref()) {
             (ValueKind::Switch, DeValue::Boolean(is_on)) => {

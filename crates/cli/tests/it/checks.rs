@@ -50,6 +50,17 @@ fn false_done_claim_is_rejected_by_the_check() {
     });
 }
 
+/// The check passes only if its own output becomes shorter while it runs.
+#[test]
+fn long_output_is_shortened_while_the_check_runs() {
+    let check = "yes | head -c 80000000; for i in $(seq 100); do test $(stat -L -c %s /proc/self/fd/2) -lt 2000000 && exit; sleep 0.1; done; exit 1";
+    play_with_each_agent("All is done.", "a check that prints very much", |stage, agent, server| {
+        run(stage, agent, server, &["--check", check, "--max-failed-checks", "1"], 0);
+        let output = fs::read_to_string(stage.only_run().check_output_path(1)).expect("the output is stored");
+        assert!(output.contains(" bytes omitted]"), "{} bytes", output.len());
+    });
+}
+
 #[test]
 fn work_failing_its_check_fails_the_run() {
     play_with_each_agent(EARLY, "work that never passes its check", |stage, agent, server| {

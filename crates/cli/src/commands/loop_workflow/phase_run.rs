@@ -94,7 +94,7 @@ fn settings(
             let near = did_you_mean(key_name, keys.in_table(None).map(|key| key.name.as_str()));
             let hint = match near.first() {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => "`longhaul config show --no-config` lists the keys".to_owned(),
+                None => "settings are named like the flags that `longhaul run --help` lists".to_owned(),
             };
             return Err(error(message, &hint));
         };

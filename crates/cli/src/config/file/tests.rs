@@ -86,9 +86,13 @@ fn errors_name_line_and_expected_value() {
     check(
         "zebra = 3\naardvark = 4",
         "1: there is no key `zebra`",
-        "`longhaul config show --no-config` lists the keys",
+        "keys are named like the flags that `longhaul run --help` lists",
     );
-    check("zebra = 3", "1: there is no key `zebra`", "`longhaul config show --no-config` lists the keys");
+    check(
+        "zebra = 3",
+        "1: there is no key `zebra`",
+        "keys are named like the flags that `longhaul run --help` lists",
+    );
     check("claude_hours = 3", "1: there is no key `claude_hours`", "it is a key of [research]");
     let top = "it belongs at the top of the file, outside of any table";
     check("[recover]\nbudget = 3", "2: there is no key `budget`", top);
@@ -96,7 +100,7 @@ fn errors_name_line_and_expected_value() {
     check("prompt = \"fix\"", "1: `prompt` cannot be configured: the task is given with each run", omitted);
     check("dry-run = true", "1: `dry-run` cannot be configured: it applies to a single call", omitted);
     check("detach = true", "1: `detach` cannot be configured: it applies to a single call", omitted);
-    let value = "write it as its flag accepts it; `longhaul config show --no-config` lists the keys";
+    let value = "write it as its flag accepts it";
     check("budget = true", "1: `budget` must be a number, or a string in quotes", value);
     check("keep_going = \"yes\"", "1: `keep_going` must be `true` or `false`", value);
     check("max_retries = \"3\"", "1: `max_retries` must be a whole number", value);
@@ -144,7 +148,7 @@ fn errors_name_line_and_expected_value() {
     check(
         "[profile.night]\nfrobnicate = 1",
         "2: there is no key `frobnicate`",
-        "`longhaul config show --no-config` lists the keys",
+        "keys are named like the flags that `longhaul run --help` lists",
     );
 }
 
