@@ -126,6 +126,7 @@ fn expected() -> Vec<Item> {
     add("summary", vec!["written", "not_needed", "failed"]);
     add("check", CheckResult::ALL.iter().map(|result| result.as_str()).collect());
     add("review", vec!["passed", "failed", "no_verdict"]);
+    add("stop_at_takeover", CancelSource::ALL.iter().map(|source| source.as_str()).collect());
     items.extend(remedies.map(|remedy| remedy_item(*remedy)));
     for threshold in LimitThreshold::ALL {
         // The limit on attempts has no threshold.

@@ -148,6 +148,7 @@ impl<'a> SimRun<'a> {
         }
         let now = Now { at, roll: self.world.rng.bits() };
         let ticked = matches!(event, Event::Ticked);
+        let is_stop = matches!(event, Event::Cancelled(_) | Event::Recovered { stop: Some(_), .. });
         let inspected = matches!(event, Event::SessionInspected(_));
         self.cover(&event);
         self.watch.receive(now.at, &event)?;
@@ -177,6 +178,9 @@ impl<'a> SimRun<'a> {
             check_spread(before, &self.plan.policy, now, event, at, spread)?;
         }
         self.check_shadow()?;
+        ensure(!is_stop || self.is_stopping(), Oracle::Cancels, || {
+            format!("a requested stop is lost in {:?}", self.phase())
+        })?;
         self.watch.check_stop_obeyed(self.phase())?;
         self.watch.limits.check(&self.watch.facts, at)?;
         if kill == Some(KillPoint::AfterAppend) {
@@ -203,12 +207,19 @@ impl<'a> SimRun<'a> {
     fn cover(&mut self, event: &Event) {
         match event {
             Event::SessionInspected(found) => self.coverage.count("session", found.as_str()),
+            Event::Recovered { stop: Some(source), .. } => self.coverage.count("stop_at_takeover", source.as_str()),
             Event::Cancelled(source) => {
                 let phase = PhaseKind::from(self.phase());
                 self.coverage.count_pair("cancel", source.as_str(), phase.into());
             }
             _ => {}
         }
+    }
+
+    fn is_stopping(&self) -> bool {
+        let state = self.run.state();
+        let is_over = matches!(state.phase, Phase::New | Phase::Suspended { .. } | Phase::Finished { .. });
+        is_over || state.cancelled_by.is_some() || state.suspended_by.is_some()
     }
 
     fn check_shadow(&self) -> OracleResult {
@@ -291,7 +302,10 @@ impl<'a> SimRun<'a> {
         self.must_inspect_workspace = false;
         self.pending = Some(match phase {
             Phase::New => Event::Started(self.plan.session.clone()),
-            _ => Event::Recovered { found, last_record_at: Some(died_at), changes: Vec::new() },
+            _ => {
+                let stop = if is_running { None } else { self.world.stop_before_takeover() };
+                Event::Recovered { found, stop, last_record_at: Some(died_at), changes: Vec::new() }
+            }
         });
         Ok(down)
     }

@@ -217,13 +217,22 @@ impl World {
             Timer::Review => self.end_one_shot(OneShot::Review),
             Timer::Sweep => Event::Swept(std::mem::take(&mut self.leftover_processes)),
             Timer::Probe => Event::ProcessesProbed(self.process_activity()),
-            Timer::Cancel => self.cancel(),
+            Timer::Cancel => Event::Cancelled(self.cancel()),
             Timer::Sleep => self.sleep(),
         })
     }
 
+    /// Returns the pending cancel with some probability, as if it preceded the takeover that follows now.
+    pub(crate) fn stop_before_takeover(&mut self) -> Option<CancelSource> {
+        if self.timer(Timer::Cancel) == NEVER || !self.rng.one_in(4) {
+            return None;
+        }
+        self.set_timer(Timer::Cancel, NEVER);
+        Some(self.cancel())
+    }
+
     /// Cancels the run. An impatient user cancels twice.
-    fn cancel(&mut self) -> Event {
+    fn cancel(&mut self) -> CancelSource {
         let source = self.cancel_by;
         if source == CancelSource::Person && self.rng.one_in(2) {
             let at = self.now + Span(self.rng.log_uniform(Interval::new(100, 60_000)));
@@ -238,7 +247,7 @@ impl World {
             self.cancel_by =
                 self.rng.pick(&[CancelSource::Person, CancelSource::Sigterm, CancelSource::Sighup]);
         }
-        Event::Cancelled(source)
+        source
     }
 
     /// Puts the machine to sleep: its processes pause, servers and people do not.

@@ -251,6 +251,22 @@ fn suspended_run_can_be_cancelled() {
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
 }
 
+/// Cancelling starts no agent, so it needs no variables of the agent.
+#[test]
+fn long_suspended_run_can_be_cancelled() {
+    let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
+    let run = run_to_mid_tool(&stage, &stage.agent(), &server);
+    run.signal(Signal::TERM);
+    assert_suspended(&stage, &run.output(), 143);
+    // The time of a shorter suspension is not recorded.
+    std::thread::sleep(Duration::from_millis(1_100));
+    let cancelled = stage.longhaul(["cancel", "@"]).output();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    let run = stage.only_run();
+    assert_eq!(tidy::replayed_outcome(&run).kind.as_str(), "cancelled");
+    assert!(!run.attempt(2).path().exists(), "cancelling started the agent");
+}
+
 #[test]
 fn commands_show_a_suspended_run() {
     let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));

@@ -36,10 +36,12 @@ impl Run {
             Event::Swept(stopped_processes) => self.on_swept(policy, now, stopped_processes),
             Event::Ticked => self.on_ticked(policy, now),
             Event::Downtime(span) => self.on_downtime(span),
-            Event::Cancelled(source) if self.suspends(policy, source) => self.suspend(now.at, source),
-            Event::Cancelled(source) => self.on_cancelled(now.at, source),
-            Event::Recovered { found, last_record_at, changes } => {
-                self.on_recovered(policy, now, found, last_record_at, changes);
+            Event::Cancelled(source) => self.on_stop_requested(policy, now.at, source),
+            Event::Recovered { found, stop, last_record_at, changes } => {
+                if let Some(finding) = finding(&self.state.phase, &found) {
+                    self.record(Record::Recovered { at: now.at, finding, last_record_at, changes });
+                }
+                self.on_recovered(policy, now, found, stop);
             }
         }
         std::mem::take(&mut self.step)
@@ -452,7 +454,15 @@ impl Run {
         }
     }
 
-    fn on_cancelled(&mut self, at: Moment, source: CancelSource) {
+    fn on_stop_requested(&mut self, policy: &Policy, at: Moment, source: CancelSource) {
+        if self.suspends(policy, source) {
+            self.suspend(at, source);
+        } else {
+            self.cancel(at, source);
+        }
+    }
+
+    fn cancel(&mut self, at: Moment, source: CancelSource) {
         if self.is_idle() || self.state.cancelled_by == Some(source) {
             return;
         }
@@ -488,18 +498,23 @@ impl Run {
         policy: &Policy,
         now: Now,
         found: FoundAttempt,
-        last_record_at: Option<Moment>,
-        changes: Vec<SettingChange>,
+        stop: Option<CancelSource>,
     ) {
-        if let Some(finding) = finding(&self.state.phase, &found) {
-            self.record(Record::Recovered { at: now.at, finding, last_record_at, changes });
+        // Comes first, because a cancelled run must not start an agent.
+        if let Some(source) = stop {
+            self.on_stop_requested(policy, now.at, source);
+            // No process is left to stop.
+            self.step.actions.retain(|action| matches!(action, Action::Finish(_)));
+            if !self.step.actions.is_empty() {
+                return;
+            }
         }
         match (&self.state.phase, found) {
             // The attempt was planned but never started. It still starts, unless the run was cancelled.
             (Phase::Starting, FoundAttempt::Ended(evidence))
                 if evidence.exit == Exit::NeverSpawned && self.state.cancelled_by.is_none() =>
             {
-                self.step.actions.extend(self.launch_action());
+                self.launch_next(now.at);
             }
             (Phase::Starting, FoundAttempt::Running(process)) => self.on_spawned(now.at, process),
             // A summary written before the supervisor died is used. It is not requested again.

@@ -158,7 +158,9 @@ impl World for LiveWorld<'_> {
 
     async fn next(&mut self, until: Option<Moment>) -> Result<Event, SuperviseError> {
         loop {
-            if let Some(source) = self.cancels.next() {
+            // A suspended run ignores a cancel until it is taken over.
+            let is_taken_over = !matches!(self.events.front(), Some(Event::Recovered { .. }));
+            if let Some(source) = is_taken_over.then(|| self.cancels.next()).flatten() {
                 return Ok(Event::Cancelled(source));
             }
             if let Some(event) = self.events.pop_front() {

@@ -144,6 +144,7 @@ impl TraceRun<'_> {
                     "live" => FoundAttempt::Running(ProcessId { pid: 7, start_ticks: 1 }),
                     _ => FoundAttempt::Ended(Evidence { exit: Exit::Unobserved, ..self.evidence.clone() }),
                 },
+                stop: None,
                 // The downtime that precedes the takeover is not counted.
                 last_record_at: self
                     .journal

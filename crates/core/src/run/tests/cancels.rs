@@ -115,6 +115,76 @@ fn suspended_run_returns_to_its_phase() {
 }
 
 #[test]
+fn run_is_stopped_when_taken_over() {
+    // No agent starts, in any phase.
+    check_run(
+        "start; recover never after person",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            recover never after person recovered (not_started); cancel by person; crashed -> cancelled; > sweep; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "start; recover never after term",
+        expect![[r#"
+            start            run started; attempt 1 new s1, task; > spawn 1
+            recover never after term recovered (not_started); suspend by sigterm; suspended; > finish 143
+        "#]],
+    );
+    check_run(
+        "working; recover gone after person; swept",
+        expect![[r#"
+            recover gone after person recovered (agent_gone); cancel by person; stop cancelled interrupt; crashed -> cancelled; > sweep
+            swept            swept 0; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "working; ends 529; idle; exit 1; swept; recover gone after now",
+        expect![[r#"
+            ends 529         -
+            idle             input closed; > close input
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            recover gone after now recovered (waiting); cancel by person_now; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover after person",
+        expect![[r#"
+            ends 529         -
+            idle             input closed; > close input
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            cancel term      suspend by sigterm; suspended; > finish 143
+            recover after person recovered (suspended); cancel by person; cancelled; > finish 130
+        "#]],
+    );
+    check_run(
+        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover after term",
+        expect![[r#"
+            ends 529         -
+            idle             input closed; > close input
+            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            swept            swept 0
+            cancel term      suspend by sigterm; suspended; > finish 143
+            recover after term recovered (suspended); suspend by sigterm; suspended; > finish 143
+        "#]],
+    );
+    let checks = Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) };
+    check_run_with(
+        &Policy { checks: Some(checks), ..plain() },
+        "working; completes; swept; cancel term; check stopped; +8h; recover after person",
+        expect![[r#"
+            completes        ok -> check; > sweep
+            swept            swept 0; check started; > check 1
+            cancel term      suspend by sigterm; stop check (suspended); > stop check
+            check stopped    suspended; > finish 143
+            recover after person recovered (suspended); cancel by person; stop check (cancelled); check stopped; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
 fn suspension_counts_no_retry_and_escalates_fast() {
     check_run(
         "working; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; open; exchange; ends 529; idle; exit 1",

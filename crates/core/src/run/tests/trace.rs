@@ -269,18 +269,16 @@ impl TraceRun<'_> {
                 self.at = self.at + span;
                 Event::Downtime(span)
             }
-            "cancel" => Event::Cancelled(match rest {
-                "person" => CancelSource::Person,
-                "now" => CancelSource::PersonNow,
-                "term" => CancelSource::Sigterm,
-                "hup" => CancelSource::Sighup,
-                _ => panic!("`{rest}` is not a source of a cancellation"),
-            }),
-            "recover" => Event::Recovered {
-                found: self.found(rest),
-                last_record_at: Some(self.at),
-                changes: Vec::new(),
-            },
+            "cancel" => Event::Cancelled(cancel_source(rest)),
+            "recover" => {
+                let (found, stop) = rest.split_once("after ").unwrap_or((rest, ""));
+                Event::Recovered {
+                    found: self.found(found.trim()),
+                    stop: (!stop.is_empty()).then(|| cancel_source(stop)),
+                    last_record_at: Some(self.at),
+                    changes: Vec::new(),
+                }
+            }
             // Evidence from the agent's files that is not a notice.
             "refuses" => {
                 self.evidence.startup = Some(startup(rest));
@@ -640,6 +638,16 @@ fn summary(words: &str) -> Evidence {
             Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) }
         }
         _ => Evidence { result: Some(result(words)), usage, ..Evidence::from_exit(Exit::Code(0)) },
+    }
+}
+
+fn cancel_source(word: &str) -> CancelSource {
+    match word {
+        "person" => CancelSource::Person,
+        "now" => CancelSource::PersonNow,
+        "term" => CancelSource::Sigterm,
+        "hup" => CancelSource::Sighup,
+        _ => panic!("`{word}` is not a source of a cancellation"),
     }
 }
 

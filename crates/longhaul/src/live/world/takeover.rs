@@ -43,7 +43,9 @@ impl LiveWorld<'_> {
         let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
         let at = self.clock.at();
         self.subscribers.each(|each| each.on_takeover(run, at, &found));
-        let recovered = Event::Recovered { found, last_record_at: last_at, changes };
+        // A cancelled run must not start an agent first. A running agent is stopped after the takeover.
+        let stop = if matches!(found, FoundAttempt::Running(_)) { None } else { self.cancels.next() };
+        let recovered = Event::Recovered { found, stop, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(recovered);
         }
