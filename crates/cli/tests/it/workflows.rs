@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 /// Two phases: the second runs for each item of a list in the file.
 pub const TWO_PHASES: &str = r#"
@@ -407,6 +408,19 @@ fn sigterm_suspends_and_recover_continues() {
     assert_eq!(listed.stdout, format!("{id}\n"), "its runs are not recovered on their own: {listed:?}");
     envelope(&stage.longhaul(["recover"]).against(&server).output(), 0);
     assert_eq!(stage.runs().len(), 2);
+}
+
+/// Cancelling starts no agent, so it needs no variables of the agent.
+#[test]
+fn suspended_workflow_can_be_cancelled() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = start_slow(&stage, &server);
+    running.signal(Signal::TERM);
+    envelope(&running.output(), 143);
+    // The time of a shorter suspension is not recorded.
+    std::thread::sleep(Duration::from_millis(1_100));
+    envelope_of(&stage.longhaul(["cancel", "@"]).output(), 0, 130);
+    assert!(!stage.only_run().attempt(2).path().exists(), "cancelling started the agent");
 }
 
 #[test]

@@ -136,6 +136,8 @@ const WORDS: [(&str, &str); 6] = [
 pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFileError {
     let (message, expected) = error.message().rsplit_once(", expected ").unwrap_or((error.message(), ""));
     let name = message.split('`').nth(1).unwrap_or_default();
+    let span = error.span().unwrap_or_default();
+    let before = source.text[..span.start].rsplit('\n').next().unwrap_or_default();
     let known: Vec<&str> = expected.split('`').skip(1).step_by(2).collect();
     let hint = match expected {
         _ if message.starts_with("unknown field") => suggestion("keys", name, &known),
@@ -143,6 +145,10 @@ pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFile
         _ if message.starts_with("missing field") => format!("add `{name} = \"…\"`"),
         "i64" | "u32" => "write a whole number".to_owned(),
         "a map" => "write a table, like { key = \"value\" }".to_owned(),
+        // Serde takes a list for the fields of a table.
+        "a sequence" if before.trim_start().starts_with("fan_out") => {
+            "write { list = [\"a\", \"b\"] }".to_owned()
+        }
         "a sequence" => "write a list, like [\"a\", \"b\"]; phases start with `[[phase]]`".to_owned(),
         "newtype variant" => "write { retry = 2 }".to_owned(),
         "" => "write a word in quotes; a number of retries is { retry = 2 }".to_owned(),
@@ -155,5 +161,5 @@ pub fn serde_error(source: &SourceText, error: &toml::de::Error) -> WorkflowFile
         .iter()
         .find(is_serde)
         .map_or_else(|| message.to_owned(), |(word, ours)| message.replacen(word, ours, 1));
-    source.error(error.span().unwrap_or_default(), message, hint)
+    source.error(span, message, hint)
 }

@@ -361,6 +361,7 @@ const WRONG: &[(&str, &str)] = &[
         "two sources of items",
         "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [1], glob = \"*\" }\n",
     ),
+    ("bare list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = [\"a\", \"b\"]\n"),
     ("empty list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [] }\n"),
     ("wrong glob", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"[a\" }\n"),
     ("glob out of the project", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"../*\" }\n"),
