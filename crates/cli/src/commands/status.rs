@@ -137,7 +137,7 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
 }
 
 /// Returns the state of a workflow, with the cost of its live runs so far. `None` if it cannot be read.
-fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
+pub fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
     let mut status = dir.status().ok()?;
     let added = add_live_costs(home, status.phases.iter_mut().flat_map(|phase| &mut phase.items));
     status.total_cost_usd.0 += added;
@@ -150,7 +150,13 @@ fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
 
 /// Renders a workflow with its phases and, with the activities of live runs, its runs.
 fn tree(status: &WorkflowStatus, activities: Option<&BTreeMap<String, String>>, colors: Colors) -> String {
-    format!("{}\n{}", headline(status), phases_lines(status, activities, colors))
+    let id = &status.workflow_id;
+    let next = match status.status.as_str() {
+        "orphaned" => format!("  no supervisor: longhaul recover {id}\n"),
+        "suspended" => format!("  suspended: longhaul recover {id}\n"),
+        _ => String::new(),
+    };
+    format!("{}\n{next}{}", headline(status), phases_lines(status, activities, colors))
 }
 
 fn headline(status: &WorkflowStatus) -> String {

@@ -7,6 +7,7 @@ use crate::output::redacted;
 use crate::recovering::{STEPS, recover, run_to_mid_tool};
 use crate::server::Server;
 use crate::tidy::all_paths;
+use crate::workflows::{SLOW_SCRIPT, only_workflow, start_slow};
 use expect_test::expect;
 use serde_json::Value;
 use std::fs;
@@ -298,6 +299,22 @@ fn orphaned_runs_are_reported() {
     assert_eq!(finding_of(&report, "orphaned_runs").0, "ok");
     assert_eq!(fs::read(&path).expect("the file exists"), b"garbage");
     assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0);
+}
+
+#[test]
+fn orphaned_workflow_is_reported_with_its_runs() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let agent = stage.agent();
+    let orphaned = || finding_of(&json(doctor(&stage, &agent), 0), "orphaned_runs");
+    start_slow(&stage, &server).kill();
+    let id = only_workflow(&stage).id().to_string();
+    wait_until("the lock of the workflow is released", || orphaned().0 == "warning");
+    assert_eq!(orphaned().1, format!("{id} has no supervisor"));
+    assert_eq!(orphaned().2, format!("longhaul recover {id}"));
+    let status = stage.longhaul(["status", "--output-format", "text"]).output().stdout;
+    assert!(status.contains(&format!("  no supervisor: longhaul recover {id}\n")), "{status}");
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+    assert_eq!(orphaned().1, "none");
 }
 
 #[test]

@@ -168,6 +168,8 @@ fn gc_removes_a_workflow_only_as_a_whole() {
     // It has no supervisor any more.
     running.signal(Signal::TERM);
     envelope(&running.output(), 143);
+    let status = stage.longhaul(["status", "--output-format", "text"]).output().stdout;
+    assert!(status.contains(&format!("  suspended: longhaul recover {}\n", dir.id())), "{status}");
     // A workflow continues its runs.
     let runs = json(&stage.longhaul(["runs", "--json"]).output());
     assert_eq!(runs["runs"][0]["next"], format!("longhaul recover {}", dir.id()), "{runs}");

@@ -347,7 +347,7 @@ needs = ["slow"]
 prompt = "Do the rest."
 "#;
 
-const SLOW_SCRIPT: &str = "
+pub const SLOW_SCRIPT: &str = "
 I continue.
 ? Work slowly
 I start.
@@ -359,7 +359,7 @@ $ echo rest >> steps
 All is done.
 ";
 
-fn start_slow(stage: &Stage, server: &Server) -> Running {
+pub fn start_slow(stage: &Stage, server: &Server) -> Running {
     let running = run_loop(stage, server, SLOW, &[]).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     running

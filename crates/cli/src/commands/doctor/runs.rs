@@ -2,9 +2,10 @@
 
 use super::finding::Finding;
 use crate::commands::runs::{Row, RowState};
+use crate::commands::status::workflow_status;
 use crate::hints::Hint;
 use crate::open_home;
-use longhaul_core::{Moment, Span};
+use longhaul_core::{Moment, RunId, Span};
 use longhaul_store::{Home, Ledger, LedgerError, LedgerRun, RunFilter, RunState, rfc3339};
 use std::fs;
 use std::time::{Duration, UNIX_EPOCH};
@@ -26,7 +27,7 @@ const LAG_MAX: Span = Span(60_000);
 pub fn check(now: Moment) -> Vec<Finding> {
     let Ok(home) = open_home::locate() else { return vec![clock(now, None)] };
     let (state, ledger) = ledger(&home);
-    match ledger.and_then(RunHistory::read) {
+    match ledger.and_then(|ledger| RunHistory::read(&home, ledger)) {
         Ok(RunHistory { orphans, last }) => vec![state, orphaned(&orphans), clock(now, last)],
         Err(error) => {
             let remedy = error.hint().unwrap_or_else(|| "longhaul recover --list".to_owned());
@@ -36,19 +37,31 @@ pub fn check(now: Moment) -> Vec<Finding> {
 }
 
 struct RunHistory {
+    /// Ids of workflows without a supervisor, then of runs that belong to none of them.
     orphans: Vec<String>,
     /// Time of the newest run's last record.
     last: Option<Moment>,
 }
 
 impl RunHistory {
-    fn read(mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
+    fn read(home: &Home, mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
         let states = vec![RunState::Running, RunState::Waiting];
         let unfinished = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
         let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
-        let orphans = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
+        let dirs = home.workflows_newest_first()?;
+        let workflows: Vec<RunId> = dirs
+            .iter()
+            .filter_map(|dir| workflow_status(home, dir))
+            .filter(|status| status.status == RowState::Orphaned.as_str())
+            .map(|status| status.workflow_id)
+            .collect();
+        let is_alone = |row: &Row| {
+            row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id))
+        };
+        let runs = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
+        let runs = runs.filter(is_alone).map(|row| row.entry.id);
         Ok(RunHistory {
-            orphans: orphans.map(|row| row.entry.id.to_string()).collect(),
+            orphans: workflows.iter().cloned().chain(runs).map(|id| id.to_string()).collect(),
             last: newest.first().and_then(last_activity),
         })
     }
@@ -91,7 +104,7 @@ fn orphaned(orphans: &[String]) -> Finding {
         }
         _ => {
             let more = if orphans.len() > NAMED_MAX { ", …" } else { "" };
-            let found = format!("{} runs have no supervisor: {names}{more}", orphans.len());
+            let found = format!("{} have no supervisor: {names}{more}", orphans.len());
             Finding::warning(ORPHANED, found, "longhaul recover")
         }
     }
@@ -150,7 +163,7 @@ mod tests {
         };
         check(0, "none", None);
         check(1, "a has no supervisor", Some("longhaul recover a"));
-        check(2, "2 runs have no supervisor: a, b", Some("longhaul recover"));
-        check(6, "6 runs have no supervisor: a, b, c, d, e, …", Some("longhaul recover"));
+        check(2, "2 have no supervisor: a, b", Some("longhaul recover"));
+        check(6, "6 have no supervisor: a, b, c, d, e, …", Some("longhaul recover"));
     }
 }
