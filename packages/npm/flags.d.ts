@@ -105,7 +105,7 @@ export interface RunFlags extends AgentFlags, LimitFlags {
   blockUrl?: string | string[];
   /** Deny tool calls that name a URL in this file */
   blockUrlsFile?: string;
-  /** Deny tool calls that name this file or folder, or anything below it */
+  /** Deny tool calls that name this file or directory, or anything below it */
   blockPath?: string | string[];
   /** Keep partial messages in the stream file after the run */
   keepPartialMessages?: boolean;

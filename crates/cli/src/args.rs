@@ -129,7 +129,7 @@ pub enum Command {
     /// Leave a text for the next phase of a workflow
     #[command(after_help = help::HINT)]
     Hint(HintArgs),
-    /// Take over runs whose supervisor died
+    /// Continue orphaned and suspended runs
     #[command(after_help = help::RECOVER)]
     Recover(RecoverArgs),
     /// Follow a running run
@@ -138,10 +138,10 @@ pub enum Command {
     /// List runs, newest first
     #[command(after_help = help::RUNS)]
     Runs(RunsArgs),
-    /// Show running, waiting and orphaned runs
+    /// Show unfinished runs and workflows
     #[command(after_help = help::STATUS)]
     Status(StatusArgs),
-    /// Show spending
+    /// Show costs
     #[command(after_help = help::COST)]
     Cost(CostArgs),
     /// Show one run and its attempts

@@ -203,7 +203,9 @@ pub fn agent_hint(error: &AgentError) -> &'static str {
             "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --agent-path"
         }
         AgentError::NotInPath(_) => "install it, or name its file after `--`",
-        AgentError::Missing(_) => "check --agent-path, or the command after `--`",
+        AgentError::Missing(_) => {
+            "name a program that exists: with --agent-path, or after `--` with --agent acp"
+        }
         AgentError::NotExecutable(_) => {
             "name an executable file, or make this one executable with `chmod +x`"
         }

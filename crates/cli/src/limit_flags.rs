@@ -31,7 +31,7 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
     let state = match threshold {
         LimitThreshold::Exhausted => "exhausted",
-        LimitThreshold::Reserve => "used up except for the wrap-up reserve",
+        LimitThreshold::Reserve => "down to its wrap-up reserve",
     };
     let state_figures = figures(run.state(), policy.limits, run.state().finished_at);
     let status = state_figures.limits.iter().find(|status| status.limit == limit);

@@ -74,10 +74,10 @@ pub fn queue_sessions(run: &Path) {
     if let Err(error) = enqueue(&paths, &all) {
         output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(error.hint()));
     } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
-        let hint = "learn from the queue with `longhaul playbook learn`";
+        let hint = format!("learn from the queue with `longhaul playbook learn --judge {}`", judge.as_str());
         output::print_warning(
             &format!("cannot learn from run {}: cannot start a worker: {error}", run.id()),
-            Some(hint),
+            Some(&hint),
         );
     }
 }

@@ -207,7 +207,9 @@ impl<'a> SimRun<'a> {
     fn cover(&mut self, event: &Event) {
         match event {
             Event::SessionInspected(found) => self.coverage.count("session", found.as_str()),
-            Event::Recovered { stop: Some(source), .. } => self.coverage.count("stop_at_takeover", source.as_str()),
+            Event::Recovered { stop: Some(source), .. } => {
+                self.coverage.count("stop_at_takeover", source.as_str())
+            }
             Event::Cancelled(source) => {
                 let phase = PhaseKind::from(self.phase());
                 self.coverage.count_pair("cancel", source.as_str(), phase.into());

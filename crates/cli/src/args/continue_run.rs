@@ -65,7 +65,7 @@ pub struct RerunArgs {
 
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
-    /// Run or workflow: id prefix, name, directory, or `@` [default: every orphaned one]
+    /// Run or workflow: id prefix, name, directory, or `@` [default: every orphaned or suspended one]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Only runs active within this duration

@@ -12,8 +12,8 @@ pub struct RunsArgs {
     /// Only runs in these states or with these outcomes
     ///
     /// States: running, waiting, suspended, orphaned (its supervisor died), unreadable, finished. Outcomes:
-    /// done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later,
-    /// cancelled.
+    /// done, failed, over_budget, out_of_time, needs_person, check_failed, not_started, incomplete, partial,
+    /// retry_later, bug, cancelled.
     #[arg(long, short, value_name = "STATE", value_delimiter = ',', value_parser = state)]
     pub state: Vec<StateFilter>,
     /// Only runs that started since WHEN: a duration like 12h or 7d, a date, or a time
@@ -168,7 +168,7 @@ pub struct DiffArgs {
     /// Print only file names
     #[arg(long, conflicts_with = "stat")]
     pub name_only: bool,
-    /// Only these files and folders, as git pathspecs relative to the top of the repository
+    /// Only these files and directories, as git pathspecs relative to the top of the repository
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<OsString>,
 }

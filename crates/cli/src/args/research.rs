@@ -15,7 +15,7 @@ const HOURS_MAX: f64 = 8760.0;
 
 #[derive(Debug, Args)]
 pub struct ResearchArgs {
-    /// The task's folder; the agent works on a copy
+    /// The task's directory; the agent works on a copy
     ///
     /// It holds `task_description.md` or `README.md`, and the files that the agent works on.
     #[arg(value_name = "TASK_DIR", required_unless_present = "resume")]

@@ -110,7 +110,7 @@ pub struct RunArgs {
     /// One pattern per line, or a list named `blocked_urls`, `urls` or `patterns` as YAML or JSON.
     #[arg(long, value_name = "FILE", help_heading = "Guards and questions", hide_short_help = true)]
     pub block_urls_file: Option<PathBuf>,
-    /// Deny tool calls that name this file or folder, or anything below it
+    /// Deny tool calls that name this file or directory, or anything below it
     ///
     /// Absolute, below `~`, or relative to the working directory.
     #[arg(

@@ -106,9 +106,12 @@ fn init(global: &GlobalArgs, args: &InitArgs) -> Result<u8, Failure> {
         match error.kind() {
             ErrorKind::AlreadyExists => Failure::usage(
                 format!("{path} already exists"),
-                "nothing was changed: edit the file, or move it away; `longhaul config show --origin` prints the effective values",
+                "nothing was changed: edit the file, or move it away",
             ),
-            _ => Failure::usage(format!("cannot write {path}: {error}"), "check the owner and permissions of the directory"),
+            _ => Failure::usage(
+                format!("cannot write {path}: {error}"),
+                "check the owner and permissions of the directory",
+            ),
         }
     })?;
     let written = ConfigWritten { written: path };

@@ -133,13 +133,14 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
 fn check_agent_args(args: &[String]) -> Result<(), Failure> {
     let reserved = default_environment().reserved_args;
     let name = |arg: &String| arg.split('=').next().unwrap_or_default().to_owned();
-    match args.iter().map(name).find(|name| reserved.contains(&name.as_str())) {
-        Some(name) => Err(Failure::usage(
-            format!("`{name}` cannot be passed to the agent: longhaul sets it itself"),
-            "choose the session with --resume, --resume-or-new or --session-id before `--`",
-        )),
-        None => Ok(()),
-    }
+    let Some(name) = args.iter().map(name).find(|name| reserved.contains(&name.as_str())) else {
+        return Ok(());
+    };
+    let hint = match name.ends_with("-format") {
+        true => "leave it out; --output-format before `--` chooses the output of longhaul",
+        false => "leave it out; `longhaul run` takes --resume, --resume-or-new and --session-id before `--`",
+    };
+    Err(Failure::usage(format!("`{name}` cannot be passed to the agent: longhaul sets it itself"), hint))
 }
 
 fn spec(args: &RunArgs, preset: Preset, mut policy: Policy) -> Result<RunSpec, Failure> {
@@ -224,7 +225,8 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
         if !sessions.contains(id) {
             let similar = did_you_mean(id, sessions.iter().map(String::as_str));
             let hint = if similar.is_empty() {
-                "list sessions with `claude --resume`, or start a new one with --resume-or-new".to_owned()
+                "list sessions with `claude --resume`; `longhaul run --resume-or-new` starts a new one"
+                    .to_owned()
             } else {
                 format!("did you mean {}?", similar.join(" or "))
             };

@@ -304,7 +304,7 @@ fn stop_text(
         )),
         StopCause::DidNotExit => Some("the agent returned a result but did not exit; stopping it".to_owned()),
         StopCause::BackgroundStopped => {
-            Some("the agent's background work is out of time; stopping it".to_owned())
+            Some("the time for the agent's background work is over; stopping it".to_owned())
         }
         StopCause::Cancelled | StopCause::Suspended => Some("stopping the agent".to_owned()),
     }
@@ -322,7 +322,7 @@ pub fn check_text(result: CheckResult) -> &'static str {
 pub fn limit_text(limit: Limit, threshold: LimitThreshold) -> String {
     let of = limit.describe();
     match threshold {
-        LimitThreshold::Reserve => format!("{of} is used up except for the wrap-up reserve"),
+        LimitThreshold::Reserve => format!("{of} is down to its wrap-up reserve"),
         LimitThreshold::Exhausted => format!("{of} is exhausted"),
     }
 }

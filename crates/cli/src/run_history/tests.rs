@@ -233,7 +233,7 @@ fn exhausted_budget_finishes_run() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:20:00  +20m    the budget is used up except for the wrap-up reserve
+            22:20:00  +20m    the budget is down to its wrap-up reserve
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent exited on its own

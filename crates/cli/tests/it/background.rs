@@ -192,7 +192,10 @@ fn text_output_names_stopped_background_work() {
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
     assert!(unwrapped(&output.stdout).contains(&format!("note {message}")), "{output:?}");
-    assert!(output.stderr.contains("the agent's background work is out of time; stopping it"), "{output:?}");
+    assert!(
+        output.stderr.contains("the time for the agent's background work is over; stopping it"),
+        "{output:?}"
+    );
     let show = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
     assert!(unwrapped(&show).contains(&format!("attempt 1: {message}")), "{show}");
 }

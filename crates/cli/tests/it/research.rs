@@ -181,10 +181,8 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         let dir = run.path().display().to_string();
         let rejected = resume(stage, server, &["--resume", &dir]);
         assert_eq!(rejected.code, 2, "{rejected:?}");
-        rejected.assert_error(&[
-            "the time limit is used up except for the wrap-up reserve",
-            "hint: raise --claude_hours",
-        ]);
+        rejected
+            .assert_error(&["the time limit is down to its wrap-up reserve", "hint: raise --claude_hours"]);
         let rejected = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--model", "opus"]);
         assert_eq!(rejected.code, 2, "{rejected:?}");
         rejected.assert_error(&["another model: it uses claude-sonnet-4-5", "--model opus"]);

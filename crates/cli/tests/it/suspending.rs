@@ -259,7 +259,7 @@ fn long_suspended_run_can_be_cancelled() {
     run.signal(Signal::TERM);
     assert_suspended(&stage, &run.output(), 143);
     // The time of a shorter suspension is not recorded.
-    std::thread::sleep(Duration::from_millis(1_100));
+    thread::sleep(Duration::from_millis(1_100));
     let cancelled = stage.longhaul(["cancel", "@"]).output();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
     let run = stage.only_run();

@@ -493,13 +493,7 @@ impl Run {
         }
     }
 
-    fn on_recovered(
-        &mut self,
-        policy: &Policy,
-        now: Now,
-        found: FoundAttempt,
-        stop: Option<CancelSource>,
-    ) {
+    fn on_recovered(&mut self, policy: &Policy, now: Now, found: FoundAttempt, stop: Option<CancelSource>) {
         // Comes first, because a cancelled run must not start an agent.
         if let Some(source) = stop {
             self.on_stop_requested(policy, now.at, source);

@@ -138,7 +138,7 @@ class RunOptions(_Common, _Agent, _Limits, _Task, total=False):
     answer_defaults: bool | None
     """Let the agent ask questions, and answer each with its first option, with a warning"""
     block_path: Sequence[str] | str | None
-    """Deny tool calls that name this file or folder, or anything below it"""
+    """Deny tool calls that name this file or directory, or anything below it"""
     block_url: Sequence[str] | str | None
     """Deny tool calls that name this URL"""
     block_urls_file: Path | None

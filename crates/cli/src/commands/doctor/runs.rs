@@ -55,9 +55,8 @@ impl RunHistory {
             .filter(|status| status.status == RowState::Orphaned.as_str())
             .map(|status| status.workflow_id)
             .collect();
-        let is_alone = |row: &Row| {
-            row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id))
-        };
+        let is_alone =
+            |row: &Row| row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id));
         let runs = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
         let runs = runs.filter(is_alone).map(|row| row.entry.id);
         Ok(RunHistory {

@@ -35,7 +35,8 @@ pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p Proje
     project.phase(id).ok_or_else(|| {
         let known: Vec<String> = project.phases.iter().map(|phase| phase.id.to_string()).collect();
         let hint = match known.as_slice() {
-            [] => "its roadmap lists no phases that this version can read; --again calls the agent anyway"
+            [] => "its roadmap lists no phases that this version can read; plan-phase and execute-phase call the \
+                   agent anyway with --again"
                 .to_owned(),
             known => format!("its phases are {}", known.join(", ")),
         };

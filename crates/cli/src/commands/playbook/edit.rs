@@ -31,7 +31,7 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     let copy = copy(&initial)?;
     if let Err(error) = run(&editor, copy.path()) {
         let failure = Failure { exit_code: UNEXPECTED_ERROR, ..Failure::usage(error, "nothing was changed") };
-        return Err(keep_copy(copy, &initial, failure));
+        return Err(keep_copy(args, copy, &initial, failure));
     }
     let edited = fs::read(copy.path()).or_unexpected("cannot read the edited copy")?;
     if edited == initial && args.from.is_none() {
@@ -40,14 +40,14 @@ pub fn edit(global: &GlobalArgs, args: &EditArgs) -> Result<u8, Failure> {
     }
     let playbook = match validate(&edited, &initial) {
         Ok(playbook) => playbook,
-        Err(failure) => return Err(keep_copy(copy, &initial, failure)),
+        Err(failure) => return Err(keep_copy(args, copy, &initial, failure)),
     };
     match file.replace(&mut learning, original.as_deref(), playbook, output::now()) {
         Ok(changed) => {
             ChangeReport::new(&file, changed, Vec::new()).print(global);
             Ok(0)
         }
-        Err(error) => Err(keep_copy(copy, &initial, error.into())),
+        Err(error) => Err(keep_copy(args, copy, &initial, error.into())),
     }
 }
 
@@ -113,15 +113,15 @@ fn validate(edited: &[u8], initial: &[u8]) -> Result<Playbook, Failure> {
 }
 
 /// Keeps the edited text, if it differs from the initial one, and adds its path to the failure's hint.
-fn keep_copy(copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
+fn keep_copy(args: &EditArgs, copy: NamedTempFile, initial: &[u8], failure: Failure) -> Failure {
     if fs::read(copy.path()).is_ok_and(|edited| edited == initial) {
         return failure;
     }
     let path = copy.path().to_owned();
     let hint = match copy.keep() {
         Ok(_) => {
-            let path = quoted(&path.display().to_string());
-            format!("your text is kept: longhaul playbook edit --from {path}")
+            let edit = format!("edit --from {}", quoted(&path.display().to_string()));
+            format!("your text is kept: {}", project::command_line(&args.project, &edit))
         }
         Err(error) => format!("your text cannot be kept: {error}"),
     };

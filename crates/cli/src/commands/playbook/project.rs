@@ -2,6 +2,7 @@
 
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, OrFailure, USAGE};
+use crate::next_commands::quoted;
 use crate::open_home;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::Templates;
@@ -23,6 +24,13 @@ pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
         Some(project) => Ok(PlaybookFile::in_project(project)),
         None => Ok(PlaybookFile::in_project(&current_project()?)),
     }
+}
+
+/// Returns the text of a command for the same project.
+pub fn command_line(args: &ProjectArgs, words: &str) -> String {
+    let project = args.project.as_ref().map(|project| quoted(&project.to_string_lossy()));
+    let project = project.map_or_else(String::new, |project| format!(" --project {project}"));
+    format!("longhaul playbook {words}{project}")
 }
 
 /// Returns the default project: Claude Code's project, the nearest parent directory with a playbook, or the

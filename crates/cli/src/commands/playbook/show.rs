@@ -45,7 +45,7 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
     let section = args.section.as_deref().map(section).transpose()?;
     let file = project::file(&args.project)?;
     let loaded = file.read()?;
-    check_names(&loaded.playbook, &args.points)?;
+    check_names(&loaded.playbook, args)?;
     let is_selected = |point_section: Section, point: &Point| {
         section.is_none_or(|section| section == point_section)
             && (args.points.is_empty() || args.points.iter().any(|name| name == point.name.as_str()))
@@ -90,13 +90,14 @@ fn section(name: &str) -> Result<Section, Failure> {
     })
 }
 
-fn check_names(playbook: &Playbook, names: &[String]) -> Result<(), Failure> {
-    let Some(unknown) = names.iter().find(|name| playbook.point(&name.as_str().into()).is_none()) else {
+fn check_names(playbook: &Playbook, args: &ShowPlaybookArgs) -> Result<(), Failure> {
+    let Some(unknown) = args.points.iter().find(|name| playbook.point(&name.as_str().into()).is_none())
+    else {
         return Ok(());
     };
     let near = did_you_mean(unknown, playbook.points().map(|(_, point)| point.name.as_str()));
     let hint = match near.as_slice() {
-        [] => "`longhaul playbook show` lists every point".to_owned(),
+        [] => format!("`{}` lists every point", project::command_line(&args.project, "show")),
         near => format!("did you mean {}?", near.join(" or ")),
     };
     Err(Failure::usage(format!("there is no point `{unknown}`"), hint))

@@ -109,7 +109,7 @@ const NUMBER: Option<&str> = Some("number");
 fn summary(report: &ReportData) -> Markup {
     let ReportSummary { runs, cost, active, lost_time, .. } = report.summary;
     let attempts = counted(report.summary.attempts.into(), "attempt");
-    let notes = [vec!["reported by the vendor".to_owned()], super::notes(report)].concat();
+    let notes = [vec!["reported by the agent".to_owned()], super::notes(report)].concat();
     let content = html! {
         dl.tiles {
             @if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {

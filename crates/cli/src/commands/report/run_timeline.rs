@@ -47,7 +47,7 @@ pub struct TimelineAttempt {
     /// How long the run waited afterwards for the next attempt.
     #[serde(rename = "waited_ms")]
     pub waited: Span,
-    /// Cost reported by the vendor, without a summary of older work for this attempt.
+    /// Cost reported by the agent, without a summary of older work for this attempt.
     #[serde(rename = "reported_cost_usd")]
     pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.

@@ -79,7 +79,7 @@ fn summary(out: &mut String, report: &ReportData) -> Result {
     let counts = report.summary.counts().map(|(health, count)| format!("{count} {}", health.label()));
     let counts: Vec<String> = counts.collect();
     row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
-    let spent = format!("{} reported by the vendor; {}", money(cost.0), super::notes(report).join("; "));
+    let spent = format!("{} reported by the agent; {}", money(cost.0), super::notes(report).join("; "));
     row(out, "spent", &spent)?;
     row(out, "time lost", &format!("{lost}; attempts ran for {active}"))
 }

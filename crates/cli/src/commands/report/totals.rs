@@ -51,7 +51,7 @@ pub struct ModelRow {
     pub truncated_tokens: u64,
     /// Number of completed messages.
     pub messages: u64,
-    /// Cost reported by the vendor.
+    /// Cost reported by the agent.
     #[serde(rename = "reported_cost_usd")]
     pub cost: Dollars,
     /// Cost estimated by Longhaul, in addition to the reported cost.

@@ -80,7 +80,7 @@ impl ResearchGymRun {
         let has_session = session.is_some_and(|session| session["session_id"].is_string());
         if transcript.is_none() && !has_session {
             let reason = "there is neither logs/transcript.json nor logs/session.json";
-            return Err(failure(reason.to_owned(), "start the task again: longhaul research TASK_DIR"));
+            return Err(failure(reason.to_owned(), "start the task again with `longhaul research`"));
         }
         let input = dir.join("workspace").join(super::INPUT);
         let workspace = fs::canonicalize(&input).and_then(|input| fs::read_dir(&input).map(|_| input));

@@ -68,7 +68,7 @@ fn api_response(result: AgentResult) -> Option<String> {
         ApiError::ConnectionFailed => Some("the connection failed"),
         ApiError::TimedOut => Some("the server did not answer in time"),
         ApiError::Malformed => Some("the response did not come from the API"),
-        ApiError::MaxOutputTokens => Some("cut at the output limit"),
+        ApiError::MaxOutputTokens => Some("truncated at the output limit"),
         ApiError::OrgDisabled => Some("the organization is disabled"),
         ApiError::AgentTooOld => Some("the agent is too old for the API"),
         ApiError::Other => None,

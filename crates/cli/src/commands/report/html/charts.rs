@@ -173,7 +173,7 @@ pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
             (axis(&clock.short(first.from.0), &label, &clock.short(last.to.0)))
         }
         ul.legend {
-            (legend_entry("reported", "reported by the vendor"))
+            (legend_entry("reported", "reported by the agent"))
             @if has_estimates {
                 (legend_entry("estimated", "estimated (narrower, above the reported cost)"))
             }
