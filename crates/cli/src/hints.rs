@@ -204,7 +204,7 @@ pub fn agent_hint(error: &AgentError) -> &'static str {
         }
         AgentError::NotInPath(_) => "install it, or name its file after `--`",
         AgentError::Missing(_) => {
-            "name a program that exists: with --agent-path, or after `--` with --agent acp"
+            "check --agent-path, or with --agent acp the command after `--`"
         }
         AgentError::NotExecutable(_) => {
             "name an executable file, or make this one executable with `chmod +x`"

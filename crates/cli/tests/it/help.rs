@@ -273,7 +273,7 @@ fn help_describes_every_flag_of_run() {
                   JSON.
 
               --block-path <PATH>
-                  Deny tool calls that name this file or folder, or anything below it
+                  Deny tool calls that name this file or directory, or anything below it
 
                   Absolute, below `~`, or relative to the working directory.
 

@@ -462,7 +462,7 @@ fn openclawpack_preset_prints_lifecycle_events() {
         event: {"type":"decision_needed","data":{"command":"run","reason":"using_default_answers","message":"no answers were given; defaults decide"}}
         event: {"type":"error","data":{"command":"run","errors":["cannot find the agent /nowhere: there is no such file"]}}
         error: cannot find the agent /nowhere: there is no such file
-          hint: check --agent-path, or the command after `--`
+          hint: check --agent-path, or with --agent acp the command after `--`
         recovered
         the supervisor died; a new supervisor found it finished and reported its outcome
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
