@@ -203,9 +203,7 @@ pub fn agent_hint(error: &AgentError) -> &'static str {
             "install it with `npm install -g @anthropic-ai/claude-code`, or name it with --agent-path"
         }
         AgentError::NotInPath(_) => "install it, or name its file after `--`",
-        AgentError::Missing(_) => {
-            "check --agent-path, or with --agent acp the command after `--`"
-        }
+        AgentError::Missing(_) => "check --agent-path, or with --agent acp the command after `--`",
         AgentError::NotExecutable(_) => {
             "name an executable file, or make this one executable with `chmod +x`"
         }
