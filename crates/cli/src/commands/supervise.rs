@@ -151,7 +151,8 @@ fn print_outcome(global: &GlobalArgs, report: &RunReport) {
     let advice = advice.map(str::to_owned);
     let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
-    let text = format!("run {} finished: {}", report.run, finish(report));
+    let state = if outcome.kind == OutcomeKind::Suspended { "is" } else { "finished:" };
+    let text = format!("run {} {state} {}", report.run, finish(report));
     // A run that a person stopped, or that needs one, has not failed.
     match outcome_style(outcome.kind) {
         Some(Style::Bad) => output::print_error(&text, hint),

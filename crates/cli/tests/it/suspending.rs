@@ -35,6 +35,7 @@ fn suspensions(stage: &Stage) -> Vec<&'static str> {
 /// Asserts that the only run is suspended: its envelope and files agree, and no process remains.
 fn assert_suspended(stage: &Stage, output: &Output, code: i32) -> Value {
     let envelope = output.envelope(code);
+    assert!(output.stderr.contains(" is suspended ("), "{output:?}");
     assert_eq!(envelope["run"]["outcome"], "suspended", "{envelope}");
     assert_eq!(envelope["run"]["resume"], format!("longhaul recover {}", stage.only_run().id()).as_str());
     assert_eq!(tidy::processes(stage.folder()), [], "processes remain");
@@ -281,6 +282,7 @@ fn commands_show_a_suspended_run() {
         assert!(text.contains("suspended"), "{args:?}: {text}");
     }
     assert!(text(&["why", "@"]).contains(&format!("longhaul recover {id}")));
+    assert!(text(&["show", "@"]).contains("outcome     suspended by SIGTERM\n"), "{}", text(&["show", "@"]));
     assert!(text(&["runs", "--state", "suspended"]).contains(&id));
     let recovered = recover(&stage, &server, &[]).output().envelope(0);
     assert_done(&stage, &recovered, 2);

@@ -128,7 +128,8 @@ fn print_outcome(global: &GlobalArgs, report: &WorkflowReport, next: &[String]) 
     let hint = next.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(" or ");
     let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
     let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
-    let text = format!("workflow {} finished: {kind}{reason}", report.workflow);
+    let state = if kind == OutcomeKind::Suspended { "is" } else { "finished:" };
+    let text = format!("workflow {} {state} {kind}{reason}", report.workflow);
     if outcome_style(kind) == Some(Style::Bad) {
         output::print_error(&text, hint);
     } else {

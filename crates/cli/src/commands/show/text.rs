@@ -12,8 +12,8 @@ use crate::output::wrap::{COLUMNS, columns, wrap};
 use crate::run_history::timeline_text::describe_outcome;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
-    AttemptHistory, Outcome, OutcomeKind, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,
-    Usd, Verified,
+    AttemptHistory, Outcome, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span,
+    StrategyReason, Usd, Verified,
 };
 use longhaul_store::DiffStat;
 use std::fmt::Write;
@@ -33,10 +33,11 @@ const THEN_CHARS_MIN: usize = 21;
 pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     let Loaded { show_output: output, outcome, as_of, history } = loaded;
     let mut out = format!("{}\n", output.id);
-    let outcome_text = match *outcome {
-        Some(outcome) => outcome_line(outcome, output),
-        None if output.supervised => "unfinished".to_owned(),
-        None => "unfinished, without a supervisor".to_owned(),
+    let outcome_text = match (*outcome, &history.run().state().phase) {
+        (Some(outcome), _) => outcome_line(outcome, output),
+        (None, Phase::Suspended { source, .. }) => format!("suspended by {}", source.signal()),
+        (None, _) if output.supervised => "unfinished".to_owned(),
+        (None, _) => "unfinished, without a supervisor".to_owned(),
     };
     line(&mut out, "outcome", &outcome_text);
     if let Some(name) = &output.name {
