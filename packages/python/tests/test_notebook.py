@@ -47,7 +47,9 @@ def test_a_sync_stream_ends_with_the_result_and_can_be_left(stage: Stage) -> Non
 def test_ctrl_c_cancels_the_run(stage: Stage) -> None:
     api = stage.play("touch started; sleep 300")
     script = (
-        "import longhaul.sync, sys\n"
+        "import longhaul.sync, signal, sys\n"
+        # Programs in the background of a script ignore SIGINT, and their children, too.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "try: longhaul.sync.run('p', cwd=sys.argv[1], agent_path=sys.argv[2],"
         " permission_mode='bypassPermissions')\n"
         "except KeyboardInterrupt: sys.exit(9)\n"
