@@ -34,7 +34,7 @@ const CHECKS: &[&str] = &[
 /// Tests of recovery that also pass when a run's processes are found as on macOS.
 const PORTABLE_TESTS: &str = "test --quiet --package longhaul --package longhaul-cli \
     --features longhaul-cli/portable-processes --no-fail-fast --lib --test it -- \
-    system:: recovering:: orphans:: suspending:: boot:: sweep::";
+    system:: recovering:: orphans:: suspending:: boot:: sweep:: memory_limit_stops long_output_is_shortened";
 
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
 const TESTS: &str = "test --workspace --no-fail-fast";

@@ -15,6 +15,7 @@ mod tool_calls;
 mod transcript;
 mod usage_meter;
 
+use self::handshake::Stage;
 use crate::prompts::prompt;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
@@ -87,6 +88,10 @@ impl Dialect for Acp {
 
     fn sessions(&self) -> Option<&dyn SessionLayout> {
         None
+    }
+
+    fn is_prompt(&self, request: &str) -> bool {
+        Stage::of(request) == Some(Stage::Prompt)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {

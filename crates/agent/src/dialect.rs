@@ -70,6 +70,11 @@ pub trait Dialect: Send + Sync {
         false
     }
 
+    /// Returns whether the request with this id, of those that were sent to the agent, is a prompt.
+    fn is_prompt(&self, _request: &str) -> bool {
+        false
+    }
+
     /// Returns the time in RFC 3339 of a line of the agent's stream, if the line states it.
     fn timestamp(&self, _line: &[u8]) -> Option<String> {
         None

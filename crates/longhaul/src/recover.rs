@@ -139,6 +139,10 @@ async fn open_run<'a>(
         plan.marker = RunMarker::random();
         dir.replace_plan(&plan)?;
     }
+    if reopened.is_some() {
+        // They arrived too late to stop the finished run.
+        dir.requests().clear();
+    }
     let config = WorldConfig {
         home,
         marker: RunMarker::new(&dir, &plan),

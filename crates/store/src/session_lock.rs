@@ -21,6 +21,8 @@ const NAME_BYTES_MAX: usize = 200;
 pub struct SessionLock {
     file: File,
     pub(crate) path: PathBuf,
+    /// Whether the file remains: then no other run takes the session before the unfinished holder continues.
+    is_kept: bool,
 }
 
 impl SessionLock {
@@ -57,11 +59,16 @@ impl SessionLock {
                     drop(file.unlock());
                     return Err(StoreError::SessionOrphaned { session: session.clone(), run });
                 }
-                let lock = SessionLock { file, path };
+                let lock = SessionLock { file, path, is_kept: false };
                 lock.write_holder(run).map_err(StoreError::io("lock session", &lock.path))?;
                 return Ok(lock);
             }
         }
+    }
+
+    /// Unlocks the session and keeps its file, because the run is unfinished.
+    pub fn leave(mut self) {
+        self.is_kept = true;
     }
 
     /// Replaces the last holder's id. The file is truncated after the write, so that it is never empty.
@@ -76,7 +83,9 @@ impl Drop for SessionLock {
     fn drop(&mut self) {
         // The file is removed while we hold the lock, so that it cannot be another run's file. If this fails,
         // only an unlocked file remains.
-        drop(fs::remove_file(&self.path));
+        if !self.is_kept {
+            drop(fs::remove_file(&self.path));
+        }
         // Closing is not enough: a child that is being started may have a copy of the file.
         drop(self.file.unlock());
     }
@@ -94,7 +103,7 @@ fn unused_lock(home: &Home, path: PathBuf) -> Option<SessionLock> {
     let file = open_regular_with(File::options().read(true).write(true), &path).ok()?;
     let is_finished = holder(&file).is_none_or(|run| home.is_finished(&run) == Some(true));
     let is_unused = is_finished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
-    is_unused.then(|| SessionLock { file, path })
+    is_unused.then(|| SessionLock { file, path, is_kept: false })
 }
 
 fn open(path: &Path) -> io::Result<File> {

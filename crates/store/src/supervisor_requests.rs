@@ -38,6 +38,11 @@ impl SupervisorRequests {
         strongest_first.into_iter().find(|source| fs::remove_file(self.path(*source)).is_ok())
     }
 
+    /// Removes all pending requests.
+    pub fn clear(&self) {
+        while self.take().is_some() {}
+    }
+
     /// Removes a suspension that no supervisor took, so that it does not stop a later one.
     pub fn withdraw_suspension(&self) {
         // Usually the supervisor took it.

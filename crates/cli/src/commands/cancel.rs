@@ -9,7 +9,7 @@ use crate::open_home::RunOrWorkflow;
 use crate::output::progress::ProgressDisplay;
 use crate::{open_home, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
-use longhaul_core::CancelSource;
+use longhaul_core::{CancelSource, OutcomeKind};
 use longhaul_store::{Home, Journal, RunDir};
 
 /// Runs the command and returns its exit code: 0 once the run is finished, whatever its outcome.
@@ -38,8 +38,9 @@ async fn finish(
     if is_locked {
         dir.requests().send(source)?;
         match supervisor.observe(RunStart::Attach(dir.clone()), &mut screen).await {
-            // The supervisor died meanwhile. This process takes over and cancels.
+            // The supervisor died, or suspended the run first. This process takes over and cancels.
             Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {}
+            Ok(report) if report.outcome.kind == OutcomeKind::Suspended => {}
             followed => {
                 let report = followed?;
                 screen.close();

@@ -268,6 +268,20 @@ fn long_suspended_run_can_be_cancelled() {
     assert!(!run.attempt(2).path().exists(), "cancelling started the agent");
 }
 
+/// Otherwise its work would continue after that of another run, or not at all.
+#[test]
+fn suspended_run_keeps_its_session() {
+    let (stage, server) = (Stage::new(), Server::start(OUTAGE));
+    let run = start_waiting_run(&stage, &server);
+    run.signal(Signal::TERM);
+    let session = assert_suspended(&stage, &run.output(), 143)["session_id"].as_str().map(str::to_owned);
+    let session = session.expect("a session");
+    let other = stage.run(&stage.agent(), &["p", "--resume", &session]).against(&server).output();
+    let id = stage.longhaul(["runs", "--state", "suspended", "--json"]).output().stdout;
+    let id = serde_json::from_str::<Value>(&id).expect("an object")["runs"][0]["id"].as_str().map(str::to_owned);
+    other.assert_error(&[&format!("longhaul recover {}", id.expect("an id"))]);
+}
+
 #[test]
 fn commands_show_a_suspended_run() {
     let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));

@@ -4,9 +4,9 @@
 use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::resume_strategy::source_session;
 use crate::{
-    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Fault, KeepGoingPrompt, LimitThreshold,
-    Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel, SummaryResult, Usage,
-    remedy,
+    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
+    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel,
+    SummaryResult, Usage, remedy,
 };
 
 impl Run {
@@ -140,11 +140,13 @@ impl State {
                 result,
                 denied_calls,
                 questions,
+                continuity,
                 evidence,
                 next,
                 ..
             } => {
                 self.process = None;
+                self.prompt_lost = *continuity == Some(Continuity::Unchanged);
                 self.denied_calls = self.denied_calls.saturating_add(*denied_calls);
                 self.questions = self.questions.plus(*questions);
                 self.fault = *fault;

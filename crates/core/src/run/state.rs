@@ -166,6 +166,8 @@ pub struct State {
     pub fault: Option<Fault>,
     /// Reason why the last attempt's agent refused to start, if it did.
     pub startup: Option<StartupError>,
+    /// Whether the session did not receive the prompt of the last attempt that ended.
+    pub prompt_lost: bool,
     /// Last result of the current or last attempt.
     pub result: Option<AgentResult>,
     /// Limit that ends the run, once only its reserve remains.

@@ -6,10 +6,11 @@ use super::{AfterWait, DeadlineKind, Observations, Phase, Run};
 use crate::resume_strategy::{self, source_session};
 use crate::summary::summary_result;
 use crate::{
-    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Event, Evidence, Exit, Fault,
-    FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId, PromptKind, Record,
-    ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan, SettingChange, Span, SpawnError,
-    StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
+    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event, Evidence,
+    Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
+    PromptKind, Record, ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
+    SettingChange, Span, SpawnError, StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport,
+    classify,
 };
 
 // The agent retries a rejected key for three minutes. The second rejection is sufficient proof.
@@ -314,6 +315,9 @@ impl Run {
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => return,
         };
+        if evidence.exit == Exit::NeverSpawned {
+            evidence.continuity = Some(Continuity::Unchanged);
+        }
         // A program that opened a session in this run is an agent that died early.
         if evidence.startup == Some(StartupError::NotAnAgent) && self.state.session.is_some() {
             evidence.startup = None;

@@ -95,11 +95,22 @@ impl RunSessions {
     pub(crate) fn release(&mut self) {
         self.locks.clear();
     }
+
+    /// Releases the locks of an unfinished run. No other run takes its sessions before it continues.
+    pub(crate) fn leave(&mut self) {
+        self.locks.drain(..).for_each(|(_, lock)| lock.leave());
+    }
 }
 
 /// Returns how the attempt's session relates to the history that it was planned to continue.
 pub(crate) fn continuity_of(config: &WorldConfig<'_>, attempt: &AttemptDir) -> Option<Continuity> {
-    files(config)?.continuity_of(attempt)
+    if let Some(files) = files(config) {
+        return files.continuity_of(attempt);
+    }
+    // An agent that did not receive the prompt only opened its session.
+    let sent = attempt.sent_requests().ok()?;
+    let has_prompt = sent.iter().any(|request| config.dialect.is_prompt(request));
+    (!has_prompt).then_some(Continuity::Unchanged)
 }
 
 /// Returns the session files of the run's agent, or `None` if their location is unknown.

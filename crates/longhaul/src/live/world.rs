@@ -30,6 +30,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
 // Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -45,6 +46,8 @@ pub(crate) struct LiveWorld<'a> {
     processes: ProcessWatch,
     pub(crate) cancels: CancelRequests,
     events: VecDeque<Event>,
+    /// When the processes and the disk are looked at again, however many events arrive.
+    next_poll: Instant,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     pub(crate) attempt: Option<AttemptProcess>,
@@ -74,6 +77,7 @@ impl<'a> LiveWorld<'a> {
             watch,
             processes: ProcessWatch::new(),
             events: VecDeque::new(),
+            next_poll: Instant::now(),
             polled_when_due: false,
             attempt: None,
             one_shot: None,
@@ -384,19 +388,21 @@ impl LiveWorld<'_> {
             }
         };
         tokio::select! {
-            () = tokio::time::sleep(remaining) => {
-                if let Some(attempt) = &mut self.attempt {
-                    self.events.extend(attempt.poll(&self.config)?.into_iter().map(Event::Noticed));
-                }
-                if let Some(OneShotRun::Check(check)) = &mut self.one_shot {
-                    check.limit_output();
-                }
-            }
+            () = tokio::time::sleep(remaining) => {}
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
             Some(source) = self.cancels.receive() => self.events.push_back(Event::Cancelled(source)),
             changes = self.watch.changed() => self.cancels.on_changes(changes?),
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
+        }
+        if Instant::now() >= self.next_poll {
+            self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
+            if let Some(attempt) = &mut self.attempt {
+                self.events.extend(attempt.poll(&self.config)?.into_iter().map(Event::Noticed));
+            }
+            if let Some(OneShotRun::Check(check)) = &mut self.one_shot {
+                check.limit_output();
+            }
         }
         Ok(())
     }
@@ -415,6 +421,11 @@ impl LiveWorld<'_> {
     pub(crate) fn release(&mut self) {
         self.sessions.release();
         self.subscribers.each(|each| each.on_finish());
+    }
+
+    /// Releases the sessions of an unfinished run. No other run takes them before it continues.
+    pub(crate) fn leave_sessions(&mut self) {
+        self.sessions.leave();
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session

@@ -53,6 +53,8 @@ pub(super) async fn open(
             if Workflow::replay(loaded.records()).state().outcome().is_none() {
                 return Err(WorkflowError::NotFinished(dir.id().clone()));
             }
+            // They arrived too late to stop the finished workflow.
+            dir.requests().clear();
             let (limits, iterations_max) = (resume.limits, resume.iterations_max);
             (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max })
         }

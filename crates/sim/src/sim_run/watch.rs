@@ -8,8 +8,8 @@ use crate::oracles::{
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, CancelSource, Event, Exit, Fault, Limit, Moment, Outcome, OutcomeKind, Phase,
-    Policy, Record, Remedy, Span, StopCause,
+    AfterAttempt, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment, Outcome,
+    OutcomeKind, Phase, Policy, Record, Remedy, Span, StopCause,
 };
 
 #[derive(Debug)]
@@ -269,6 +269,8 @@ impl<'a> OracleSet<'a> {
             _ if by_limit || self.facts.keep_going().is_some() => return Ok(()),
             _ => return check_done(next, policy),
         };
+        let never_spawned = (evidence.exit == Exit::NeverSpawned).then_some(Continuity::Unchanged);
+        let continuity = never_spawned.or(evidence.continuity);
         // The signal ended the attempt, so it does not count as a failure, and the next supervisor does not
         // wait.
         if self.facts.suspending_since.is_some() && fault == Fault::Interrupted {
@@ -277,7 +279,7 @@ impl<'a> OracleSet<'a> {
             ensure(by_limit || resumes, Oracle::Bounds, || {
                 format!("the suspended run continues with {next:?}")
             })?;
-            return self.sessions.check_next(&plan, fault, evidence.continuity, next);
+            return self.sessions.check_next(&plan, fault, continuity, next);
         }
         let case = AttemptCase {
             policy,
@@ -298,7 +300,7 @@ impl<'a> OracleSet<'a> {
         if !by_limit {
             self.bounds.check(&case, next)?;
         }
-        self.sessions.check_next(&plan, fault, evidence.continuity, next)?;
+        self.sessions.check_next(&plan, fault, continuity, next)?;
         if let AfterAttempt::Attempt { at, remedy, .. } = next {
             coverage.remedy(*remedy);
             check_reaction(policy, fault, *remedy)?;

@@ -31,6 +31,19 @@ fn dead_holder_blocks_no_run() {
 }
 
 #[test]
+fn left_session_belongs_to_its_unfinished_run() {
+    let (_dir, home) = Home::temporary();
+    let day = "2026-01-01".parse().expect("a date");
+    let run = home.create_run(&day, 1, &crate::plan::tests::plan()).expect("a run").dir;
+    acquire(&home, "s", run.id().as_str()).expect("free").leave();
+    let error = acquire(&home, "s", "bcdfgh").expect_err("it is left");
+    assert!(matches!(error, StoreError::SessionOrphaned { .. }), "{error}");
+    let lock = acquire(&home, "s", run.id().as_str()).expect("its own run continues");
+    drop(lock);
+    acquire(&home, "s", "bcdfgh").expect("free again");
+}
+
+#[test]
 fn only_locks_of_finished_runs_without_supervisor_are_unused() {
     let (_dir, home) = Home::temporary();
     let day = "2026-01-01".parse().expect("a date");

@@ -11,7 +11,7 @@ use crate::{runtime, signals};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
-use longhaul_core::{CancelSource, Workflow, WorkflowLimits, WorkflowPolicy};
+use longhaul_core::{CancelSource, OutcomeKind, Workflow, WorkflowLimits, WorkflowPolicy};
 use longhaul_store::{Home, Journal, WorkflowDir};
 
 /// Flags of `resume` that apply to a workflow.
@@ -60,8 +60,9 @@ async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<Work
     if Journal::is_locked(&dir.journal_path())? {
         dir.requests().send(source)?;
         match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut NoWorkflowObserver).await {
-            // The supervisor died meanwhile. This process takes over and cancels.
+            // The supervisor died, or suspended the workflow first. This process takes over and cancels.
             Err(WorkflowError::Orphaned(_)) => {}
+            Ok(report) if report.outcome.kind == OutcomeKind::Suspended => {}
             followed => return Ok(followed?),
         }
     }

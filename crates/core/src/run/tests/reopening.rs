@@ -39,6 +39,54 @@ fn resumes_done_run_with_prompt_or_task() {
     );
 }
 
+/// The agent may be missing for a moment, while it is updated.
+#[test]
+fn request_that_reached_no_session_is_sent_again() {
+    check_run(
+        "opened; bill 9; completes; reopen now the docs; spawn-fails missing; reopen",
+        expect![[r#"
+            completes        ok -> done; > sweep; done; > finish 0
+            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
+            spawn-fails missing agent_missing -> failed by agent_missing; > sweep; failed by agent_missing; > finish 20
+            reopen           reopened; attempt 3 resume s1, follow-up; > spawn 3
+        "#]],
+    );
+    check_run(
+        "opened; bill 9; completes; reopen now the docs; spawn-fails resources; tick",
+        expect![[r#"
+            completes        ok -> done; > sweep; done; > finish 0
+            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
+            spawn-fails resources crashed -> resume in 2s: 3 resume s1, follow-up; > sweep
+            tick             attempt 3 resume s1, follow-up; > spawn 3
+        "#]],
+    );
+    check_run(
+        "opened; bill 9; completes; reopen again; cancel person; spawn-fails resources; reopen",
+        expect![[r#"
+            completes        ok -> done; > sweep; done; > finish 0
+            reopen again     reopened; attempt 2 resume s1, task; > inspect s1
+            cancel person    cancel by person
+            spawn-fails resources crashed -> cancelled; > sweep; cancelled; > finish 130
+            reopen           reopened; attempt 3 resume s1, task; > spawn 3
+        "#]],
+    );
+    // The agent received it.
+    check_run(
+        "opened; bill 9; completes; reopen now the docs; spawn; open; exchange; cancel person; ends aborted; exit 0; reopen",
+        expect![[r#"
+            completes        ok -> done; > sweep; done; > finish 0
+            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
+            spawn            spawned 7
+            open             -
+            exchange         -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            ends aborted     input closed; > close input
+            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
+            reopen           reopened; attempt 3 resume s1, continue (interrupted); > spawn 3
+        "#]],
+    );
+}
+
 #[test]
 fn resuming_without_session_starts_one() {
     check_run(
