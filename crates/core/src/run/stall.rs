@@ -47,7 +47,12 @@ impl Run {
     ) {
         // An agent that sent output meanwhile is no longer silent.
         let probed = self.observations.probing_since.take().filter(|_| self.is_agent_working());
-        if probed.is_none() {
+        if let Some(activity) = processes {
+            self.observations.frozen = activity.agent == ProcessState::Frozen;
+        }
+        // A tool may be silent for any time, if the agent that waits for it was continued meanwhile.
+        let waits_for_tool = self.observations.open_tools > 0 && !self.observations.frozen;
+        if probed.is_none() || waits_for_tool {
             return;
         }
         let stall = self.stall_report(at, processes);

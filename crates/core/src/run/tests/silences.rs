@@ -128,12 +128,33 @@ fn frozen_agent_is_never_excused() {
         "#]],
     );
     check(
-        "tool; freezes; silent; probe idle 1 of 1",
+        "tool; freezes; silent; probe frozen 1 of 1",
         expect![[r#"
             tool             -
             freezes          -
-            probe idle 1 of 1 stop stalled kill (idle, 1 of 1 busy); > kill
+            probe frozen 1 of 1 stop stalled kill (frozen, 1 of 1 busy); > kill
         "#]],
+    );
+}
+
+/// A user may stop and continue the agent, and so does `cpulimit`.
+#[test]
+fn agent_that_was_continued_is_not_frozen() {
+    check(
+        "tool; freezes; silent; probe idle 1 of 1; +9h; tool ends",
+        expect![[r#"
+            tool             -
+            freezes          -
+            probe idle 1 of 1 -
+            tool ends        -
+        "#]],
+    );
+    check(
+        "freezes; silent; probe idle 1 of 1",
+        expect![[r#"
+        freezes          -
+        probe idle 1 of 1 silent for 7m (idle, 1 of 1 busy): excused for 7m
+    "#]],
     );
 }
 
