@@ -103,7 +103,7 @@ pub enum StoreError {
         holder: Option<RunId>,
     },
     /// An orphaned run works on the session.
-    #[error("session {session} belongs to orphaned run {run}")]
+    #[error("session {session} belongs to unfinished run {run}")]
     SessionOrphaned {
         /// The session.
         session: SessionId,

@@ -201,11 +201,14 @@ fn edit_is_checked_before_saving() {
     broken.assert_error(&[
         "cannot use the edited playbook: line 2, column 3",
         "your text is kept: longhaul playbook edit --from",
+        // The printed command is for the same project.
+        &format!(" --project {}\n", stage.work().display()),
     ]);
     assert_eq!(fs::read_to_string(path(&stage)).expect("read"), content);
-    let stored = broken.stderr.split("--from ").nth(1).expect("the file is named").trim().to_owned();
+    let stored = broken.stderr.split("--from ").nth(1).and_then(|rest| rest.split(' ').next());
+    let stored = stored.expect("the file is named");
     let editor = stage.script("fix", "sed -i 's/version/\"version\"/' \"$1\"");
-    let repaired = stage.longhaul(["playbook", "edit", "--from", &stored, "--project"]).args([stage.work()]);
+    let repaired = stage.longhaul(["playbook", "edit", "--from", stored, "--project"]).args([stage.work()]);
     let repaired = repaired.env("EDITOR", editor).output();
     assert_eq!(repaired.code, 0, "{repaired:?}");
     assert!(fs::read_to_string(path(&stage)).expect("read").contains("before lunch"));

@@ -9,6 +9,7 @@ use crate::recovering::{
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
+use longhaul_core::CancelSource;
 use longhaul_store::Plan;
 use serde_json::Value;
 use std::fs;
@@ -38,6 +39,17 @@ fn sessions_containing(stage: &Stage, words: &str) -> usize {
         .iter()
         .filter(|file| fs::read_to_string(file).is_ok_and(|text| text.contains(words)))
         .count()
+}
+
+/// The supervisor may be notifying the user, after it recorded the outcome.
+#[test]
+fn cancel_that_arrives_too_late_does_not_cancel_a_later_resume() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
+    stage.only_run().requests().send(CancelSource::Person).expect("the request is written");
+    let resumed = resume(&stage, &server, &["@", "now the docs"]).envelope(0);
+    assert_eq!(resumed["run"]["attempts"], 2, "{resumed}");
 }
 
 #[test]

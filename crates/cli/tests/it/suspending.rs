@@ -35,7 +35,6 @@ fn suspensions(stage: &Stage) -> Vec<&'static str> {
 /// Asserts that the only run is suspended: its envelope and files agree, and no process remains.
 fn assert_suspended(stage: &Stage, output: &Output, code: i32) -> Value {
     let envelope = output.envelope(code);
-    assert!(output.stderr.contains(" is suspended ("), "{output:?}");
     assert_eq!(envelope["run"]["outcome"], "suspended", "{envelope}");
     assert_eq!(envelope["run"]["resume"], format!("longhaul recover {}", stage.only_run().id()).as_str());
     assert_eq!(tidy::processes(stage.folder()), [], "processes remain");
@@ -274,12 +273,16 @@ fn suspended_run_keeps_its_session() {
     let (stage, server) = (Stage::new(), Server::start(OUTAGE));
     let run = start_waiting_run(&stage, &server);
     run.signal(Signal::TERM);
-    let session = assert_suspended(&stage, &run.output(), 143)["session_id"].as_str().map(str::to_owned);
-    let session = session.expect("a session");
-    let other = stage.run(&stage.agent(), &["p", "--resume", &session]).against(&server).output();
-    let id = stage.longhaul(["runs", "--state", "suspended", "--json"]).output().stdout;
-    let id = serde_json::from_str::<Value>(&id).expect("an object")["runs"][0]["id"].as_str().map(str::to_owned);
-    other.assert_error(&[&format!("longhaul recover {}", id.expect("an id"))]);
+    let output = run.output();
+    let suspended = assert_suspended(&stage, &output, 143);
+    let (id, session) = (stage.only_run().id().clone(), suspended["session_id"].as_str().expect("a session"));
+    assert!(
+        output.stderr.contains(&format!("run {id} is suspended (SIGTERM suspended the run)")),
+        "{output:?}"
+    );
+    let other = stage.run(&stage.agent(), &["p", "--resume", session]).against(&server).output();
+    let errors = other.envelope(25)["errors"].to_string();
+    assert!(errors.contains(&format!("longhaul recover {id}")), "{errors}");
 }
 
 #[test]

@@ -92,9 +92,19 @@ fn assert_complete(home: &Path) {
     for path in home_files(home) {
         let name = path.file_name().expect("the path is below the home").to_string_lossy();
         // A worker's lock is never removed, because the next worker may be about to take it.
-        let is_leftover = name.starts_with('.') || name.ends_with(".lock") && !name.starts_with("worker-");
+        let is_lock = name.ends_with(".lock") && !name.starts_with("worker-");
+        let is_leftover = name.starts_with('.') || is_lock && !is_of_unfinished_run(home, &path);
         assert!(!is_leftover, "{} remains", path.display());
     }
+}
+
+/// Returns whether the lock of a session belongs to a run that will continue.
+fn is_of_unfinished_run(home: &Path, lock: &Path) -> bool {
+    let holder = fs::read_to_string(lock).unwrap_or_default();
+    let days = fs::read_dir(home.join("runs")).into_iter().flatten().flatten();
+    let journals = days.map(|day| day.path().join(holder.trim()).join("journal.jsonl"));
+    let mut journals = journals.filter_map(|path| fs::read_to_string(path).ok());
+    journals.any(|journal| journal.lines().last().is_some_and(|line| !line.contains("run_finished")))
 }
 
 /// Asserts that directories have mode 0700 and files 0600.
