@@ -120,7 +120,9 @@ async fn open_run<'a>(
         plan.env = plan.env.clone().with_needed(needed.iter().map(String::as_str));
         dir.replace_plan(&plan)?;
     }
-    check_workspace(&plan.spec.cwd)?;
+    if starts_agent || reopened.is_some() {
+        check_workspace(&plan.spec.cwd)?;
+    }
     let is_new = loaded.entries.is_empty();
     if is_new && matches!(dir.changes(), Ok(None)) {
         // No process has started, because the journal would record it. A recorded start is kept.

@@ -151,7 +151,8 @@ fn session_has_one_run_at_a_time() {
     }
     first.signal(Signal::TERM);
     first.output().envelope(143);
-    // The session is free again.
+    // The suspended run keeps its session. Once it is cancelled, the session is free.
+    assert_eq!(stage.longhaul(["cancel", holder.id().as_str()]).output().code, 0);
     let after =
         stage.run(&stage.agent(), &["p", "--resume", SESSION]).env("LONGHAUL_SCRIPTED_INSTANT", "1").output();
     after.envelope(0);

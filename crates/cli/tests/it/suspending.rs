@@ -267,6 +267,20 @@ fn long_suspended_run_can_be_cancelled() {
     assert!(!run.attempt(2).path().exists(), "cancelling started the agent");
 }
 
+#[test]
+fn suspended_run_whose_directory_is_gone_can_be_cancelled() {
+    let (stage, server) = (Stage::new(), Server::start(OUTAGE));
+    let run = start_waiting_run(&stage, &server);
+    run.signal(Signal::TERM);
+    assert_suspended(&stage, &run.output(), 143);
+    fs::rename(stage.work(), stage.folder().join("moved")).expect("the stage is writable");
+    let kept = stage.longhaul(["recover"]).against(&server).in_dir(stage.folder()).output();
+    assert_eq!(kept.code, 25, "{kept:?}");
+    let cancelled = stage.longhaul(["cancel", "@"]).in_dir(stage.folder()).output();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    assert_eq!(tidy::replayed_outcome(&stage.only_run()).kind.as_str(), "cancelled");
+}
+
 /// Otherwise its work would continue after that of another run, or not at all.
 #[test]
 fn suspended_run_keeps_its_session() {

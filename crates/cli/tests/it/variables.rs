@@ -6,6 +6,7 @@ use crate::recovering::{
     STEPS, assert_done, kill_agent, orphaned_run, recover, run_to_mid_tool, steps, with_each_agent,
 };
 use crate::server::Server;
+use crate::workflows::{SLOW_SCRIPT, only_workflow, start_slow};
 use longhaul_store::RunDir;
 use std::fs;
 use std::path::Path;
@@ -40,6 +41,20 @@ fn run_without_its_variables_stays_recoverable() {
         assert_done(stage, &recover(stage, server, &[]).output().envelope(0), 2);
         assert_eq!(steps(stage), "one\nthree\n");
     });
+}
+
+#[test]
+fn workflow_without_its_variables_stays_recoverable() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    start_slow(&stage, &server).kill();
+    kill_agent(&stage.only_run());
+    let rejected = stage.longhaul(["recover"]).output();
+    assert_eq!(rejected.code, 26, "{rejected:?}");
+    rejected.assert_error(&[BOTH]);
+    assert_eq!(recoverable_runs(&stage), format!("{}\n", only_workflow(&stage).id()));
+    let recovered = stage.longhaul(["recover"]).against(&server).output();
+    assert_eq!(recovered.code, 0, "{recovered:?}");
+    assert_eq!(stage.runs().len(), 2, "no run was replaced by another");
 }
 
 #[test]

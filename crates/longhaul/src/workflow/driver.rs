@@ -497,6 +497,12 @@ impl Driver<'_> {
         let EndedRun { report, changed_files } = match result {
             Ok(ended) => ended,
             Err(StartError::Run(RunError::Aborted { source, .. })) => return Err(source),
+            // The run keeps its work. The next supervisor continues it.
+            Err(StartError::Run(RunError::NotStarted(
+                source @ (SuperviseError::MissingVariables { .. }
+                | SuperviseError::Workspace { .. }
+                | SuperviseError::RunningElsewhere { .. }),
+            ))) if self.home.run_with_id(&self.run_id(key))?.is_some() => return Err(source),
             Err(error) => {
                 let suspended_by = self.workflow.state().suspended_by.filter(|_| error.is_interrupted());
                 return match suspended_by {

@@ -35,6 +35,10 @@ pub(super) async fn open(
         }
         WorkflowStart::Recover(dir) => {
             let (plan, journal, loaded) = take_over(&home, &dir).await?;
+            // A cancelled workflow starts nothing there.
+            if cancels.is_empty() {
+                check_project(&plan)?;
+            }
             if let Some(outcome) = Workflow::replay(loaded.records()).state().outcome()
                 && dir.is_outcome_published()
             {
@@ -43,13 +47,16 @@ pub(super) async fn open(
             let first = match loaded.last_step_at() {
                 // The supervisor died before its first step.
                 None => WorkflowEvent::Started,
-                Some(idle_since) => WorkflowEvent::TakenOver { idle_since },
+                Some(last_step_at) => WorkflowEvent::TakenOver {
+                    idle_since: last_activity(&home, &dir, &plan, &loaded, last_step_at),
+                },
             };
             (dir, plan, journal, loaded, first)
         }
         WorkflowStart::Attach(dir) => return Err(WorkflowError::Orphaned(dir.id().clone())),
         WorkflowStart::Resume { dir, resume } => {
             let (plan, journal, loaded) = take_over(&home, &dir).await?;
+            check_project(&plan)?;
             if Workflow::replay(loaded.records()).state().outcome().is_none() {
                 return Err(WorkflowError::NotFinished(dir.id().clone()));
             }
@@ -158,9 +165,29 @@ async fn take_over(home: &Home, dir: &WorkflowDir) -> Result<Opened, WorkflowErr
     let _lock = home.lock_project(plan.project_dir.as_path(), Some(dir.id()))?;
     let (journal, loaded) = take_lock(&dir.journal_path()).await?;
     dir.clear_scratch();
-    let project_dir = plan.project_dir.as_path();
-    std::fs::read_dir(project_dir).map_err(StoreError::io("open project", project_dir))?;
     Ok((plan, journal, loaded))
+}
+
+/// Returns when the dead supervisor or one of its live runs last wrote a file. The runs work while the workflow waits
+/// for them.
+fn last_activity(
+    home: &Home,
+    dir: &WorkflowDir,
+    plan: &WorkflowPlan,
+    loaded: &LoadedJournal<WorkflowRecord>,
+    last_step_at: Moment,
+) -> Moment {
+    let workflow = Workflow::replay(loaded.records());
+    let ids =
+        workflow.state().live().map(|(key, _)| key.run_id(dir.id(), &plan.policy.phases[key.phase].name));
+    let updated = ids.filter_map(|id| Some(home.run_with_id(&id).ok()??.status().ok()?.updated_at.0));
+    let now = Moment(local_now().timestamp().as_millisecond() as u64);
+    updated.filter(|at| *at <= now).fold(last_step_at, Moment::max)
+}
+
+fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {
+    let project_dir = plan.project_dir.as_path();
+    std::fs::read_dir(project_dir).map(drop).map_err(StoreError::io("open project", project_dir))
 }
 
 /// Returns the workflows that have no supervisor and either no outcome or an unpublished one, newest first. It
