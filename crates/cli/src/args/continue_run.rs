@@ -49,7 +49,7 @@ pub struct RerunArgs {
     /// Run id prefixes, names, or `@` for the latest run
     #[arg(value_name = "RUN", required_unless_present = "failed", conflicts_with = "failed")]
     pub runs: Vec<String>,
-    /// All tasks in the directory whose last run was neither done nor cancelled
+    /// All tasks in this directory, or below it, whose last run was neither done nor cancelled
     #[arg(long)]
     pub failed: bool,
     /// Only tasks whose last run started since WHEN [default: 24h]

@@ -215,7 +215,9 @@ fn keep_reason(
     rows: &[Row],
 ) -> Option<&'static str> {
     let is_named = |filter: &StateFilter| match filter {
-        StateFilter::Outcome(kind) => outcome == Some(*kind),
+        StateFilter::Outcome(kind) => {
+            outcome == Some(*kind) || rows.iter().any(|row| row.entry.outcome == Some(*kind))
+        }
         StateFilter::State(state) => *state == RowState::Finished,
     };
     let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));

@@ -39,7 +39,8 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let home = open_home::locate()?;
     if args.install || args.print_service {
-        let unit = service::unit(&home, args.active_within)?;
+        check_channels(&args.notify, None)?;
+        let unit = service::unit(&home, args)?;
         return if args.print_service { Ok(service::print(&unit)) } else { service::install(&home, &unit) };
     }
     if args.uninstall {
@@ -54,6 +55,9 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
             }
             RunOrWorkflow::Run(run) => (Vec::new(), vec![run]),
             RunOrWorkflow::Workflow(workflow) if !args.list => {
+                if args.notify.commands().is_some() {
+                    output::print_warning("--notify applies to runs: the workflow keeps its channels", None);
+                }
                 return loop_workflow::recover(global, &home, workflow, args.detached);
             }
             RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),

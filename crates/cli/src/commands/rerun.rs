@@ -1,6 +1,7 @@
 //! `longhaul rerun`: repeats the tasks of earlier runs, one after another, each as a new run in a new session
 //! under the same policy.
 
+use super::runs::project;
 use super::supervise::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, GlobalArgs, RerunArgs};
 use crate::failure::{self, Failure};
@@ -10,6 +11,7 @@ use longhaul_core::{Moment, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 // Covers a night and the evening before it.
 const SINCE_MS: u64 = 24 * 3_600_000;
@@ -49,7 +51,15 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let exit_code = supervise_and_print(global, DisplayOptions::new(false, None), &home, request.into())?;
+        let started = supervise_and_print(global, DisplayOptions::new(false, None), &home, request.into());
+        let exit_code = match started {
+            // The other tasks do not depend on this one.
+            Err(failure) if is_multiple => {
+                output::print_error(&failure.error, failure.hint.as_deref());
+                failure.exit_code
+            }
+            started => started?,
+        };
         if exit_code != 0 {
             code = if is_multiple { failure::code(OutcomeKind::Incomplete) } else { exit_code };
         }
@@ -74,10 +84,17 @@ fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
 /// Returns the last run of each failed task, oldest first, which is the order of the original requests.
 fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
     let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
-    let filter = RunFilter { since: Some(since), ..RunFilter::default() };
+    let project = Some(project(Path::new(".")));
+    let filter = RunFilter { since: Some(since), project, ..RunFilter::default() };
     let runs = open_ledger::open(home)?.runs(&filter)?;
+    // A workflow repeats its own runs.
+    let runs = runs.into_iter().filter(|run| run.workflow.is_none());
     let mut seen = BTreeSet::new();
-    let last = runs.into_iter().filter(|run| seen.insert((run.project.clone(), run.task.clone())));
+    let last = runs.filter(|run| {
+        // The ledger has only the beginning of a long task.
+        let task = run.run_dir().plan().map_or_else(|_| run.task.clone(), |plan| plan.spec.prompt);
+        seen.insert((run.project.clone(), task))
+    });
     let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
     failed.reverse();
     Ok(failed)

@@ -36,13 +36,13 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
     let limit = limit(args);
     let filter = filter(args, limit);
     let mut ledger = open_ledger::open(&open_home::locate()?)?;
-    let mut found = ledger.runs(&filter)?;
-    let more = limit.is_some_and(|limit| found.len() as u64 > limit);
-    if more {
-        found.pop();
-    }
-    let rows: Vec<Row> =
+    let found = ledger.runs(&filter)?;
+    let mut rows: Vec<Row> =
         found.into_iter().map(Row::new).filter(|row| matches_state(&args.state, row)).collect();
+    let more = limit.is_some_and(|limit| rows.len() as u64 > limit);
+    if let Some(limit) = limit {
+        rows.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
+    }
     match output::format(global) {
         OutputFormat::Text => {
             if !rows.is_empty() {
@@ -82,6 +82,8 @@ fn lists_all(args: &RunsArgs) -> bool {
 }
 
 fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
+    // The ledger does not know whether a supervisor is attached, so the rows of a state are counted later.
+    let has_states = args.state.iter().any(|state| matches!(state, StateFilter::State(_)));
     let mut filter = RunFilter {
         since: args.since,
         project: args.project.as_deref().map(project),
@@ -89,7 +91,7 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
         session: args.session.clone(),
         text: args.text.clone(),
         // One more, to see whether there are more.
-        limit: limit.map(|limit| limit.saturating_add(1)),
+        limit: limit.filter(|_| !has_states).map(|limit| limit.saturating_add(1)),
         ..RunFilter::default()
     };
     for state in &args.state {
@@ -97,7 +99,8 @@ fn filter(args: &RunsArgs, limit: Option<u64>) -> RunFilter {
             StateFilter::State(state) => filter.states.extend(stored_states(*state)),
             StateFilter::Outcome(kind) => {
                 filter.states.push(RunState::Finished);
-                filter.outcomes.push(*kind);
+                // Unfinished runs have no outcome.
+                filter.outcomes.extend((!has_states).then_some(*kind));
             }
         }
     }
@@ -117,7 +120,7 @@ fn stored_states(state: RowState) -> &'static [RunState] {
 }
 
 /// Returns a project directory in the form that runs store. The directory may no longer exist.
-fn project(path: &Path) -> String {
+pub fn project(path: &Path) -> String {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     fs::canonicalize(&absolute).unwrap_or(absolute).display().to_string()
 }

@@ -53,7 +53,7 @@ fn assert_success(output: &Output, fragments: &[&str]) {
 #[test]
 fn service_is_installed_and_removed() {
     let stage = stage("");
-    let install = ["--install", "--active-within", "36h"];
+    let install = ["--install", "--active-within", "36h", "--notify", "true", "--events", "/var/log/e"];
     let call =
         recover(&stage, &install).env("ANTHROPIC_API_KEY", "sk-secret").env("CLAUDE_CONFIG_DIR", "/c d");
     let path = service(&stage);
@@ -70,7 +70,8 @@ fn service_is_installed_and_removed() {
     let mode = fs::metadata(&path).expect("the file exists").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     for line in [
-        " recover --verbose --no-config --active-within=129600s\n".to_owned(),
+        " recover --verbose --no-config --active-within=129600s --notify=true --events=/var/log/e\n"
+            .to_owned(),
         format!("EnvironmentFile=-{}\n", env_file(&stage).display()),
         format!("Environment=\"LONGHAUL_HOME={}\"\n", stage.home().display()),
         format!("Environment=\"PATH={}\"\n", stage.folder().join("bin").display()),

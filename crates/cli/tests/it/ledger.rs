@@ -62,6 +62,7 @@ fn runs_are_listed_and_found() {
     assert_eq!(ids(&stage, &["night"]), ["second"]);
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 3);
     assert_eq!(ids(&stage, &["--state", "failed,running,orphaned"]).len(), 0);
+    assert_eq!(ids(&stage, &["--state", "done,orphaned", "-n", "2"]), ["third", "second"]);
     assert_eq!(ids(&stage, &["--since", "1h"]).len(), 3);
     assert_eq!(stage.longhaul(["runs", "--since", "2999-01-01"]).output().code, 2);
     assert_eq!(ids(&stage, &["--project", &stage.work().display().to_string()]).len(), 3);

@@ -161,6 +161,9 @@ fn a_call_never_exceeds_the_ceilings() {
     let copied = Command::new("cp").args(["-r".as_ref(), stage.runs()[0].path(), &forged]).status();
     assert!(copied.is_ok_and(|status| status.success()));
 
+    // The directory of this run is in the workspace. The home has a link to it.
+    let linked = person(&stage.work(), &["--runs-dir", "out", "--permission-mode", "acceptEdits"]);
+
     let mut client = Client::start(&stage, &server, &["--max-budget", "5"]);
     let mut error = |tool: &str, arguments: Value| {
         let result = client.call(tool, arguments);
@@ -180,6 +183,7 @@ fn a_call_never_exceeds_the_ceilings() {
     assert!(error("run", json!({ "prompt": "x", "key": powerful, "retry": true })).contains("is above"));
     assert!(error("recover", json!({ "run": powerful })).contains("is above"));
     assert!(error("recover", json!({ "run": expensive })).contains("--max-budget"));
+    assert!(error("resume", json!({ "run": linked, "prompt": "x" })).contains("is not stored in the home"));
     assert!(error("run", json!({ "prompt": "x", "key": expensive })).contains("--max-budget"));
     for tool in ["show", "resume", "recover"] {
         let run = forged.to_string_lossy();
@@ -205,7 +209,7 @@ fn a_call_never_exceeds_the_ceilings() {
     }
     assert!(error("run", json!({ "prompt": "x", "key": elsewhere })).contains("is outside of"));
     assert!(error("loop", json!({ "file": "ralph" })).contains("there is no tool `loop`"));
-    assert_eq!(stage.runs().len(), 3);
+    assert_eq!(stage.runs().len(), 4);
 
     // What it may do, it does within the ceilings.
     let nulls =

@@ -265,6 +265,11 @@ fn rerun_failed_starts_tasks_with_a_failed_last_run() {
         run("fixed", &working),
     ];
     assert!(codes[0] != 0 && codes[1] == 0 && codes[2] != 0 && codes[3] != 0 && codes[4] == 0, "{codes:?}");
+    // A task elsewhere does not belong to this directory.
+    let elsewhere = stage.folder().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("the stage is writable");
+    let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).in_dir(&elsewhere).output();
+    assert_eq!(planned.stdout.trim(), "{\n  \"runs\": []\n}");
     let planned = stage.longhaul(["rerun", "--failed", "--dry-run"]).output();
     let planned: Value = serde_json::from_str(&planned.stdout).expect("JSON");
     let tasks: Vec<_> =

@@ -208,6 +208,21 @@ fn counts_usage_of_running_attempt() {
 }
 
 #[test]
+fn entry_is_updated_after_the_clock_was_set_back() {
+    let (_dir, home) = Home::temporary();
+    let records = complete_run();
+    let NewRun { dir, mut journal } = run(&home, 7, &records[..3]);
+    let ahead = SystemTime::now() + Duration::from_secs(7_200);
+    let file = OpenOptions::new().write(true).open(dir.journal_path()).expect("it is there");
+    file.set_modified(ahead).expect("it has a time");
+    let mut ledger = up_to_date_ledger(&home);
+    journal.append(Moment(START), &records[3..]).expect("it is written");
+    ledger.catch_up().expect("it is brought up to date");
+    let entry = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
+    assert_eq!(entry.run.state, RunState::Finished);
+}
+
+#[test]
 fn ignores_model_list_with_wrong_sum() {
     let (_dir, home) = Home::temporary();
     let NewRun { dir, .. } = run(&home, 7, &complete_run());

@@ -68,14 +68,15 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     Ok(())
 }
 
-/// Writes the run itself and returns its row id, or `None` if the stored entry is newer and stays.
+/// Writes the run itself and returns its row id, or `None` if the stored entry is newer and stays. A journal only grows,
+/// but its time may be set back with the clock.
 fn upsert_run(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<Option<i64>> {
     let mut statement = db.prepare_cached(
         "INSERT INTO runs (id, day, dir, state, journal_bytes, journal_modified, entry)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
          ON CONFLICT (id) DO UPDATE SET day = ?2, dir = ?3, state = ?4, journal_bytes = ?5, journal_modified = ?6,
              entry = ?7
-         WHERE ?6 >= journal_modified
+         WHERE ?5 > journal_bytes OR ?6 >= journal_modified
          RETURNING run",
     )?;
     let run = &entry.run;

@@ -8,7 +8,10 @@ use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::hints::Hint;
 use crate::{open_home, run_learning, runtime, signals};
-use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
+use longhaul::workflow::{
+    WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorkflowView, WorktreeError,
+};
+use longhaul_core::WorkflowRecord;
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
@@ -19,7 +22,7 @@ pub fn supervise_and_print(
     detached: bool,
 ) -> Result<u8, Failure> {
     if detached {
-        let result = runtime::new()?.block_on(drive(home, start, &mut DetachedProgress));
+        let result = runtime::new()?.block_on(drive(home, start, &mut DetachedProgress::default()));
         return result.map(|report| report.outcome.exit_code());
     }
     let mut progress = WorkflowProgress::new(global);
@@ -50,11 +53,19 @@ pub async fn drive(
 }
 
 /// Reports the start of the workflow to the parent process and ignores everything else: the workflow's files hold it.
-struct DetachedProgress;
+/// Waits for the first step, after which the files no longer show an earlier outcome.
+#[derive(Default)]
+struct DetachedProgress(Option<WorkflowDir>);
 
 impl WorkflowObserver for DetachedProgress {
     fn on_start(&mut self, dir: &WorkflowDir, _plan: &WorkflowPlan) {
-        detach::announce(dir.id(), dir.path());
+        self.0 = Some(dir.clone());
+    }
+
+    fn on_step(&mut self, _view: WorkflowView<'_>, _records: &[WorkflowRecord]) {
+        if let Some(dir) = self.0.take() {
+            detach::announce(dir.id(), dir.path());
+        }
     }
 }
 

@@ -119,8 +119,9 @@ impl Ceilings {
         let found = open_home::find_target(&home, selector)?;
         let (cwd, id, is_in_home) = match &found {
             RunOrWorkflow::Run(dir) => {
-                let in_home = home.run_with_id(dir.id())?;
-                let is_in_home = in_home.is_some_and(|own| is_same(own.path(), dir.path()));
+                // With `--runs-dir`, the home has only a link.
+                let paths = (fs::canonicalize(dir.path()), fs::canonicalize(home.runs_path()));
+                let is_in_home = matches!(paths, (Ok(dir), Ok(runs)) if dir.starts_with(&runs));
                 (dir.plan()?.spec.cwd, dir.id(), is_in_home)
             }
             RunOrWorkflow::Workflow(dir) => (dir.plan()?.project_dir.as_path().to_owned(), dir.id(), true),

@@ -4,10 +4,10 @@
 
 use super::env_file::{EnvFile, Variable, needed};
 use super::unit::{LABEL, MARK, Unit};
+use crate::args::{EventsDestination, RecoverArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use crate::own_program::lasting_path;
-use longhaul_core::Span;
 use longhaul_store::{Durability, Home, read_regular, replace};
 use std::env;
 use std::ffi::OsString;
@@ -20,15 +20,24 @@ use std::process::{Command, Stdio};
 const SERVICE: &str = "longhaul-recover.service";
 
 /// Creates the unit: this program with this home, the current search path and the user's file of variables.
-pub fn unit(home: &Home, active_within: Option<Span>) -> Result<Unit, Failure> {
+pub fn unit(home: &Home, args: &RecoverArgs) -> Result<Unit, Failure> {
     // The current configuration is fixed in the arguments. A broken configuration file must not prevent
     // recovery later.
-    let mut args = ["recover", "--verbose", "--no-config"].map(str::to_owned).to_vec();
-    args.extend(
-        active_within
-            .map(|active_within| format!("--active-within={}s", active_within.to_std().as_secs_f64())),
-    );
-    let mut unit = Unit::new(lasting_path()?.as_os_str(), args, env_file_path()?.as_os_str())?;
+    let mut words = ["recover", "--verbose", "--no-config"].map(str::to_owned).to_vec();
+    let active_within = args.active_within.map(|span| span.to_std().as_secs_f64());
+    words.extend(active_within.map(|seconds| format!("--active-within={seconds}s")));
+    words.extend(args.notify.notify.iter().map(|channel| format!("--notify={channel}")));
+    match &args.events.events {
+        Some(EventsDestination::File(path)) => {
+            let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
+            words.push(format!("--events={}", path.display()));
+        }
+        Some(EventsDestination::Stdout | EventsDestination::Descriptor(_)) => {
+            return Err(Failure::usage("--events: a service has only files", "name a file"));
+        }
+        None => {}
+    }
+    let mut unit = Unit::new(lasting_path()?.as_os_str(), words, env_file_path()?.as_os_str())?;
     // A service starts with a bare environment. It must find these runs, the agent and its tools.
     unit = unit.with_env("LONGHAUL_HOME", home.path().as_os_str())?;
     if let Some(path) = variable("PATH") {
