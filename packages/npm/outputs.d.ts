@@ -2953,6 +2953,10 @@ export interface WorkflowStatus {
    */
   iterations_max: number;
   /**
+   * Run that stopped the workflow by a limit of its own, which no limit of the workflow raises.
+   */
+  own_limit_run?: RunId | null;
+  /**
    * Phases of this iteration, in the order of the file.
    */
   phases: PhaseReport[];

@@ -18,20 +18,24 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
     match outcome.kind {
         OutcomeKind::Done => Vec::new(),
         OutcomeKind::Suspended => vec![format!("longhaul recover {id}")],
-        // As much again, so that the rest has a chance to fit. Without a limit of the workflow, one of a run is
-        // exhausted: `show` prints how to raise it.
-        OutcomeKind::OverBudget => match status.budget_usd {
-            Some(budget) => vec![format!("{resume} --add-budget {:.2}", budget.0.as_dollars().max(0.01))],
-            None => command_of_run("show", &[outcome.kind]).into_iter().chain([resume]).collect(),
-        },
-        OutcomeKind::OutOfTime => match status.time_limit_ms {
-            Some(limit) => vec![format!("{resume} --add-time {}s", (limit.millis() / 1_000).max(1))],
-            None => command_of_run("show", &[outcome.kind]).into_iter().chain([resume]).collect(),
-        },
-        OutcomeKind::Partial if status.iteration >= status.iterations_max => why
-            .into_iter()
-            .chain([format!("{resume} --max-iterations {}", status.iterations_max * 2)])
-            .collect(),
+        OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
+            if let Some(run) = &status.own_limit_run {
+                // Its output names the flags that raise this limit.
+                return vec![format!("longhaul show {run}"), resume];
+            }
+            // As much again, so that the rest has a chance to fit.
+            let budget = status.budget_usd.filter(|_| outcome.kind == OutcomeKind::OverBudget);
+            let time = status.time_limit_ms.filter(|_| outcome.kind == OutcomeKind::OutOfTime);
+            let budget = budget.map(|budget| format!(" --add-budget {:.2}", budget.0.as_dollars().max(0.01)));
+            let time = time.map(|limit| format!(" --add-time {}s", (limit.millis() / 1_000).max(1)));
+            vec![resume + &budget.or(time).unwrap_or_default()]
+        }
+        // Without a condition, another iteration would repeat the work that is done.
+        OutcomeKind::Partial if status.until_holds.is_some() && status.iteration >= status.iterations_max => {
+            why.into_iter()
+                .chain([format!("{resume} --max-iterations {}", status.iterations_max * 2)])
+                .collect()
+        }
         OutcomeKind::Failed
         | OutcomeKind::NeedsPerson
         | OutcomeKind::CheckFailed

@@ -40,6 +40,9 @@ pub struct WorkflowStatus {
     pub active_ms: Span,
     /// Limit on the working time.
     pub time_limit_ms: Option<Span>,
+    /// Run that stopped the workflow by a limit of its own, which no limit of the workflow raises.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_limit_run: Option<RunId>,
     /// When the workflow next acts without an event.
     pub deadline_at: Option<Rfc3339>,
     /// Reason for that: `start_gap`, `memory` (the next run waits until more is available), `park` or `time`.
@@ -163,6 +166,9 @@ impl WorkflowStatus {
             budget_usd: limits.budget.map(Into::into),
             active_ms: state.clock.at(at),
             time_limit_ms: limits.time,
+            own_limit_run: state
+                .stopped_at_own_limit(policy)
+                .map(|key| key.run_id(id, &policy.phases[key.phase].name)),
             deadline_at: deadline.map(|deadline| deadline.at.into()),
             deadline: deadline.map(|deadline| deadline.kind.as_str().to_owned()),
             supervisor_pid,

@@ -92,16 +92,21 @@ fn budget_holds_across_crashes() {
 #[test]
 fn exhausted_limit_of_run_is_raised_in_run() {
     let workflow = "[[phase]]\nname = \"work\"\nprompt = \"Take some steps.\"\n[phase.run]\nmax_tokens = 1\n";
-    let (stage, server) = (Stage::new(), Server::start(&costly_script()));
-    let output = run_loop(&stage, &server, workflow, &[]).output();
-    let envelope = envelope(&output, 21);
-    let (id, run) = (envelope["workflow"]["id"].as_str().expect("an id"), stage.runs()[0].id().clone());
-    let next = [format!("longhaul show {run}"), format!("longhaul resume {id}")];
-    assert_eq!(envelope["workflow"]["next"], json!(next), "{envelope}");
-    let reason = "a run of the workflow finished as over_budget: its own limit is exhausted";
-    assert_eq!(envelope["errors"][0], reason, "{envelope}");
+    let server = Server::start(&costly_script());
+    let run_with = |stage: &Stage, args: &[&str]| {
+        let envelope = envelope(&run_loop(stage, &server, workflow, args).output(), 21);
+        let id = envelope["workflow"]["id"].as_str().expect("an id").to_owned();
+        let next = [format!("longhaul show {}", stage.runs()[0].id()), format!("longhaul resume {id}")];
+        assert_eq!(envelope["workflow"]["next"], json!(next), "{envelope}");
+        let reason = "a run of the workflow finished as over_budget: its own limit is exhausted";
+        assert_eq!(envelope["errors"][0], reason, "{envelope}");
+        id
+    };
+    run_with(&Stage::new(), &["--budget", "90", "--time-limit", "90h"]);
+    let stage = Stage::new();
+    let id = run_with(&stage, &[]);
     for (flag, limit) in [("--add-budget=1", "budget"), ("--add-time=1h", "time limit")] {
-        let rejected = stage.longhaul(["resume", id, flag]).output();
+        let rejected = stage.longhaul(["resume", &id, flag]).output();
         rejected.assert_error(&[&format!("the workflow has no {limit} to add to"), "hint: leave it out"]);
     }
 }

@@ -334,6 +334,9 @@ prompt = "Take a step for {{ item }}."
         by_workflow.to_string().contains(envelope["workflow"]["id"].as_str().expect("an id")),
         "{by_workflow}"
     );
+    // Without a budget, the stopped runs have none either.
+    let resumed = stage.longhaul(["resume", "@", "--budget", "none"]).against(&server).output();
+    self::envelope(&resumed, 0);
 }
 
 /// A phase whose run takes a while, and one after it.

@@ -1,7 +1,8 @@
 //! Divides the rest of the limits among the runs that can start.
 
-use super::{ItemState, ItemStatus, PhasePolicy, RunShare, WorkflowState};
-use crate::{Moment, Span, Usd, WorkflowPolicy};
+use super::reaction::configured;
+use super::{AfterRun, ItemState, ItemStatus, PhasePolicy, RunKey, RunShare, WorkflowState};
+use crate::{Limit, Moment, Span, Usd, WorkflowPolicy};
 
 // Less than this, or than a hundredth of the limit, does not suffice for one response.
 const BUDGET_MIN: Usd = Usd(10_000);
@@ -64,6 +65,34 @@ pub(super) fn is_raised(item: &ItemState, share: &RunShare) -> bool {
     let old = item.share.and_then(|share| share.budget);
     // A slightly larger share would resume the run again and again, for a few responses each.
     old.zip(share.budget).is_none_or(|(old, new)| new.0.saturating_mul(2) >= old.0.saturating_mul(3))
+}
+
+impl WorkflowState {
+    /// Returns the first run that stopped the workflow by a limit of its own, which no limit of the workflow raises.
+    pub fn stopped_at_own_limit(&self, policy: &WorkflowPolicy) -> Option<RunKey> {
+        if self.stop.is_none() || self.is_time_exhausted {
+            return None;
+        }
+        let is_own_limit = |item: &ItemState, phase: &PhasePolicy, limit: Option<Limit>| {
+            let share = item.share.unwrap_or_default();
+            match limit {
+                // Without a share, the limit is that of the run itself.
+                Some(Limit::Budget) => share.budget == phase.budget,
+                Some(Limit::Time) => share.time == phase.time,
+                Some(Limit::Tokens | Limit::Turns | Limit::Wall) => true,
+                Some(Limit::Attempts) | None => false,
+            }
+        };
+        let mut items = self.all_items();
+        let found = items.find(|(key, item)| {
+            let phase = &policy.phases[key.phase];
+            item.outcome().is_some_and(|outcome| {
+                is_own_limit(item, phase, outcome.limit)
+                    && configured(phase, item, outcome.kind) == AfterRun::Stop
+            })
+        });
+        found.map(|(key, _)| key)
+    }
 }
 
 /// Returns whether the run ended by the limits that its phase sets. To resume it would end it again.

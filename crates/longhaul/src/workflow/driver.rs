@@ -439,7 +439,8 @@ impl Driver<'_> {
     /// Returns the hints that this phase received in this iteration. The first run of the phase receives all
     /// pending ones, so that every run of the phase sees the same hints.
     fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Result<Vec<String>, String>, StoreError> {
-        let is_first = !self.home_has_run_of(key);
+        // A phase that takes place again receives what the user wrote meanwhile.
+        let is_first = !self.home_has_run_of(key) || self.workflow.state().phases[key.phase].is_reopened;
         if is_first {
             self.dir.receive_hints(key.iteration, phase)?;
         }
@@ -488,6 +489,15 @@ impl Driver<'_> {
         Ok(WorkflowEvent::RunEnded { key, end })
     }
 
+    /// Returns whether a later supervisor can continue a run that could not start because of this error. A user may have
+    /// removed its worktree on purpose.
+    fn is_continuable(&self, key: RunKey, error: &SuperviseError) -> Result<bool, SuperviseError> {
+        let is_removed = matches!(error, SuperviseError::Workspace { .. })
+            && self.plan.policy.phases[key.phase].has_worktrees;
+        let is_cancelled = self.workflow.state().cancelled_by.is_some();
+        Ok(!is_removed && !is_cancelled && self.home.run_with_id(&self.run_id(key))?.is_some())
+    }
+
     fn run_ended(
         &mut self,
         joined: Result<(RunKey, Result<EndedRun, StartError>), JoinError>,
@@ -502,7 +512,7 @@ impl Driver<'_> {
                 source @ (SuperviseError::MissingVariables { .. }
                 | SuperviseError::Workspace { .. }
                 | SuperviseError::RunningElsewhere { .. }),
-            ))) if self.home.run_with_id(&self.run_id(key))?.is_some() => return Err(source),
+            ))) if self.is_continuable(key, &source)? => return Err(source),
             Err(error) => {
                 let suspended_by = self.workflow.state().suspended_by.filter(|_| error.is_interrupted());
                 return match suspended_by {

@@ -142,15 +142,14 @@ fn reason(
     if let Some(problem) = &status.until_problem {
         return format!("the condition of `until` could not be evaluated: {problem}");
     }
-    let limit_of_run =
-        format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind);
     match outcome.kind {
         OutcomeKind::Partial if policy.until_after.is_some() => {
             format!("the condition of `until` does not hold after iteration {}", status.iteration)
         }
         OutcomeKind::Partial => "some runs of the workflow are not done".to_owned(),
-        OutcomeKind::OverBudget if status.budget_usd.is_none() => limit_of_run,
-        OutcomeKind::OutOfTime if status.time_limit_ms.is_none() => limit_of_run,
+        OutcomeKind::OverBudget | OutcomeKind::OutOfTime if status.own_limit_run.is_some() => {
+            format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind)
+        }
         OutcomeKind::OverBudget => {
             let used = status.total_cost_usd;
             format!("the budget of the workflow is exhausted: ${:.2} used", used.0.as_dollars())

@@ -157,7 +157,11 @@ impl RunTask {
         if run.state().reopen_count >= self.resumes {
             return Ok(RunStart::Attach(dir.clone()));
         }
-        let spec = with_share(dir.plan()?.spec, self.share);
+        // The share is complete: a limit of the workflow may have been removed meanwhile.
+        let spec = dir.plan()?.spec.with(|spec| {
+            let limits = &mut spec.policy.limits;
+            (limits.budget, limits.time) = (self.share.budget, self.share.time);
+        });
         let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
         Ok(RunStart::Resume { dir: dir.clone(), options })
     }

@@ -99,6 +99,10 @@ class WorkflowStatus:
     """
     Id of the workflow.
     """
+    own_limit_run: shared.RunId | None = None
+    """
+    Run that stopped the workflow by a limit of its own, which no limit of the workflow raises.
+    """
     warnings: list[str] | None = None
     """
     Warnings of this iteration: parts that are left out, and files that could not be written.
