@@ -110,16 +110,18 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
 }
 
 fn continue_prompt(state: &State) -> PromptKind {
-    let lost = state.plan.as_ref().map(|plan| plan.prompt).filter(|_| state.prompt_lost);
-    match state.limit_state {
-        Some(LimitState { limit, .. }) => PromptKind::LimitRaised(limit),
-        // The user's request never reached the session.
-        None if matches!(lost, Some(PromptKind::Task | PromptKind::FollowUp)) => {
-            lost.unwrap_or(PromptKind::Task)
-        }
-        None if state.is_ended_by_check() => PromptKind::CheckFailed(state.checks),
+    // A request that never reached the session is sent again.
+    let lost = state.plan.as_ref().map(|plan| plan.prompt).filter(|prompt| {
+        let is_request =
+            matches!(prompt, PromptKind::Task | PromptKind::FollowUp | PromptKind::CheckFailed(_));
+        state.prompt_lost && is_request
+    });
+    match (state.limit_state, lost) {
+        (Some(LimitState { limit, .. }), _) => PromptKind::LimitRaised(limit),
+        (None, Some(prompt)) => prompt,
+        (None, None) if state.is_ended_by_check() => PromptKind::CheckFailed(state.checks),
         // Without a fault, nothing interrupted the agent.
-        None => state.fault.map_or(PromptKind::Nudge(Nudge::Answer), PromptKind::Continue),
+        (None, None) => state.fault.map_or(PromptKind::Nudge(Nudge::Answer), PromptKind::Continue),
     }
 }
 
