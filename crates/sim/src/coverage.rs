@@ -157,7 +157,7 @@ fn expected_of_workflows() -> Vec<Item> {
     add("cancel", CancelSource::ALL.iter().map(|source| source.as_str()).collect());
     add("suspend", vec!["sigterm", "sighup"]);
     add("next", vec!["complete", "continue", "retry", "park", "raise", "suspend", "stop"]);
-    add("run", vec!["started", "resumed"]);
+    add("run", vec!["started", "resumed", "continued by the user"]);
     add("until", vec!["holds", "open", "failed"]);
     add("clock", vec!["stopped", "started"]);
     add("phase", vec!["done", "failed", "needs_person"]);

@@ -294,6 +294,19 @@ fn reactions_stop_continue_or_retry() {
 }
 
 #[test]
+fn run_that_was_resumed_on_its_own_is_not_replaced() {
+    let script = "I continue.\n? Build\nBuilt.\n? Test\nTested.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    envelope(&run_loop(&stage, &server, &failing("\"stop\""), &[]).output(), 24);
+    let (workflow, build) = (only_workflow(&stage).id().to_string(), stage.runs()[0].id().to_string());
+    let resumed = stage.longhaul(["resume", &build]).against(&server).output();
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    let envelope = envelope(&stage.longhaul(["resume", &workflow]).against(&server).output(), 0);
+    let ids: Vec<String> = stage.runs().iter().rev().map(|run| run.id().to_string()).collect();
+    assert_eq!(ids, [build, format!("{workflow}-1-test-1")], "{envelope}");
+}
+
+#[test]
 fn usage_limit_parks_the_workflow() {
     let script = "auth = 'oauth'\nI continue.\n? Take a step\nI take it.\n$ echo step >> steps\nDone.\n[[fault]]\nusage_limit = { reset_s = 3 }\n";
     let file = "[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\nrun = { max_reset_wait = \"1s\" }\n";

@@ -31,10 +31,10 @@ impl WorkflowState {
                 self.started_at = *at;
                 self.stage = WorkflowStage::Running;
             }
-            WorkflowRecord::WorkflowReopened { limits, iterations_max, .. } => {
+            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, .. } => {
                 self.limits = limits.or(self.limits);
                 self.iterations_max = iterations_max.or(self.iterations_max);
-                self.reopen();
+                self.reopen(continued);
             }
             WorkflowRecord::IterationStarted { iteration, .. } => {
                 self.iteration = *iteration;
@@ -161,15 +161,16 @@ impl WorkflowState {
     }
 
     /// Continues a finished workflow. Everything that did not finish as `done` takes place again.
-    fn reopen(&mut self) {
+    fn reopen(&mut self, continued: &[RunKey]) {
         self.stage = WorkflowStage::Running;
         self.stop = None;
         self.is_time_exhausted = false;
         self.cancelled_by = None;
         self.suspended_by = None;
         self.until = UntilState::Open;
-        for phase in &mut self.phases {
-            phase.reopen();
+        let iteration = self.iteration;
+        for (phase, state) in self.phases.iter_mut().enumerate() {
+            state.reopen(|item, retry| continued.contains(&RunKey { iteration, phase, item, retry }));
         }
     }
 
@@ -222,13 +223,13 @@ impl PhaseState {
         self.stage = PhaseStage::Running;
     }
 
-    fn reopen(&mut self) {
+    fn reopen(&mut self, is_continued: impl Fn(u32, u32) -> bool) {
         self.is_reopened = self.stage != PhaseStage::Pending && !self.is_done();
         if !self.is_reopened {
             return;
         }
-        for item in &mut self.items {
-            item.reopen();
+        for (item, index) in self.items.iter_mut().zip(0..) {
+            item.reopen(is_continued(index, item.retry));
         }
         let is_unlisted =
             matches!(self.stage, PhaseStage::Listing | PhaseStage::Reopened { needs_list: true });
@@ -240,7 +241,7 @@ impl PhaseState {
 }
 
 impl ItemState {
-    fn reopen(&mut self) {
+    fn reopen(&mut self, is_continued: bool) {
         self.retries = 0;
         self.parks = 0;
         let outcome = match self.status {
@@ -255,6 +256,10 @@ impl ItemState {
         };
         match outcome.kind {
             OutcomeKind::Done => {}
+            // The run has another end by now, or will have one, for which the limit of this end does not matter.
+            _ if is_continued => {
+                self.status = ItemStatus::Resuming { outcome: Outcome { limit: None, ..outcome } };
+            }
             // These runs did not fail: they continue where they stopped.
             OutcomeKind::OverBudget
             | OutcomeKind::OutOfTime

@@ -33,6 +33,8 @@ pub enum WorkflowEvent {
         limits: Option<WorkflowLimits>,
         /// New maximum of iterations. `None` keeps the old one.
         iterations_max: Option<u32>,
+        /// Runs that the user has resumed on their own since they ended, and that are done or unfinished now.
+        continued: Vec<RunKey>,
     },
     /// The items of a phase were listed: all of them, before the cap.
     ItemsListed {

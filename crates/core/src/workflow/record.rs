@@ -90,6 +90,9 @@ pub enum WorkflowRecord {
         /// New maximum of iterations. `None` keeps the old one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         iterations_max: Option<u32>,
+        /// Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        continued: Vec<RunKey>,
     },
     /// An iteration started.
     IterationStarted {

@@ -21,8 +21,11 @@ impl Workflow {
                 self.record(WorkflowRecord::WorkflowStarted { at });
                 self.record(WorkflowRecord::IterationStarted { at, iteration: 1 });
             }
-            (WorkflowStage::Finished { .. }, WorkflowEvent::Reopened { limits, iterations_max }) => {
-                self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max });
+            (
+                WorkflowStage::Finished { .. },
+                WorkflowEvent::Reopened { limits, iterations_max, continued },
+            ) => {
+                self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max, continued });
             }
             (
                 WorkflowStage::Running | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. },

@@ -13,7 +13,10 @@ use crate::Environment;
 use crate::clock::{local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, supervision_of, take_lock};
-use longhaul_core::{CancelSource, Moment, Workflow, WorkflowEvent, WorkflowPolicy, WorkflowRecord};
+use longhaul_core::{
+    CancelSource, ItemState, Moment, OutcomeKind, Run, RunKey, Workflow, WorkflowEvent, WorkflowPolicy,
+    WorkflowRecord,
+};
 use longhaul_store::{
     Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource,
 };
@@ -57,13 +60,15 @@ pub(super) async fn open(
         WorkflowStart::Resume { dir, resume } => {
             let (plan, journal, loaded) = take_over(&home, &dir).await?;
             check_project(&plan)?;
-            if Workflow::replay(loaded.records()).state().outcome().is_none() {
+            let workflow = Workflow::replay(loaded.records());
+            if workflow.state().outcome().is_none() {
                 return Err(WorkflowError::NotFinished(dir.id().clone()));
             }
             // They arrived too late to stop the finished workflow.
             dir.requests().clear();
             let (limits, iterations_max) = (resume.limits, resume.iterations_max);
-            (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max })
+            let continued = continued_runs(&home, &dir, &plan, &workflow);
+            (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max, continued })
         }
     };
     let file = parse(&plan.file, &plan.parameters)?;
@@ -183,6 +188,21 @@ fn last_activity(
     let updated = ids.filter_map(|id| Some(home.run_with_id(&id).ok()??.status().ok()?.updated_at.0));
     let now = Moment(local_now().timestamp().as_millisecond() as u64);
     updated.filter(|at| *at <= now).fold(last_step_at, Moment::max)
+}
+
+/// Returns the runs that the user has resumed on their own since they ended, and that are done or unfinished now.
+fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: &Workflow) -> Vec<RunKey> {
+    let is_continued = |(key, item): &(RunKey, &ItemState)| {
+        let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
+        let run_dir = home.run_with_id(&id).ok().flatten();
+        let run = run_dir
+            .and_then(|run_dir| Some(Run::replay(<Journal>::load(&run_dir.journal_path()).ok()?.records())));
+        run.is_some_and(|run| {
+            let is_open = run.state().outcome().is_none_or(|outcome| outcome.kind == OutcomeKind::Done);
+            run.state().reopen_count > item.resumes && is_open
+        })
+    };
+    workflow.state().all_items().filter(is_continued).map(|(key, _)| key).collect()
 }
 
 fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {

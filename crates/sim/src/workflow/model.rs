@@ -26,6 +26,8 @@ pub(crate) struct ModelRun {
     pub next: Option<AfterRun>,
     pub parks: u32,
     pub parked_until: Option<Moment>,
+    /// Whether the user resumed it on its own before the last reopening, so that it did not fail again.
+    pub is_continued: bool,
     /// Number of reopenings before its last end.
     pub reopens: u32,
 }
@@ -149,6 +151,15 @@ impl Model<'_> {
     pub(crate) fn last_run(&self, phase: usize, item: u32) -> Option<&ModelRun> {
         let key = |retry| RunKey { iteration: self.iteration, phase, item, retry };
         self.runs.range(key(0)..=key(u32::MAX)).next_back().map(|(_, run)| run)
+    }
+
+    /// Replaces the items of a phase. The runs of items with another name do not count any more.
+    pub(crate) fn replace_items(&mut self, phase: usize, items: &[String]) {
+        let old = std::mem::replace(&mut self.phases[phase].items, items.to_vec());
+        for (key, run) in self.runs.iter_mut().filter(|(key, _)| key.phase == phase) {
+            let item = key.item as usize;
+            run.is_continued &= old.get(item) == items.get(item);
+        }
     }
 
     /// Returns how many items of the phase have no run yet.

@@ -9,7 +9,7 @@ use crate::kill_point::{KillPoint, Kills};
 use crate::oracles::{Oracle, OracleResult, Violation, ensure};
 use crate::sim_run::{START, Trace};
 use longhaul_core::{
-    CancelSource, Moment, Now, Outcome, RunEnd, Span, Usd, Workflow, WorkflowAction, WorkflowEvent,
+    CancelSource, Moment, Now, Outcome, RunEnd, RunKey, Span, Usd, Workflow, WorkflowAction, WorkflowEvent,
     WorkflowLimits, WorkflowRecord, WorkflowStage, WorkflowStep,
 };
 
@@ -251,7 +251,9 @@ impl<'a> WorkflowSim<'a> {
             .rng
             .one_in(2)
             .then(|| self.workflow.state().iterations_max(&self.plan.policy) + world.rng.below(3) as u32);
-        self.pending = Some(WorkflowEvent::Reopened { limits, iterations_max });
+        let keys: Vec<RunKey> = self.workflow.state().all_items().map(|(key, _)| key).collect();
+        let continued = world.continue_runs(&keys);
+        self.pending = Some(WorkflowEvent::Reopened { limits, iterations_max, continued });
     }
 
     fn finish(&mut self) -> Result<(u64, u64), Violation> {

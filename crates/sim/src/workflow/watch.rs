@@ -35,9 +35,12 @@ impl Model<'_> {
         let model = self;
         match record {
             WorkflowRecord::WorkflowStarted { .. } | WorkflowRecord::WorkflowDowntime { .. } => {}
-            WorkflowRecord::WorkflowReopened { limits, iterations_max, .. } => {
+            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, .. } => {
                 coverage.count("reopened", model.outcome.map_or("", |outcome| outcome.kind.as_str()));
                 reopen(model);
+                for (key, run) in &mut model.runs {
+                    run.is_continued = continued.contains(key);
+                }
                 model.limits = limits.unwrap_or(model.limits);
                 model.iterations_max = iterations_max.unwrap_or(model.iterations_max);
             }
@@ -66,7 +69,7 @@ impl Model<'_> {
                 if *deferred > 0 {
                     coverage.count("items", "deferred");
                 }
-                model.phases[*phase].items.clone_from(items);
+                model.replace_items(*phase, items);
                 model.phases[*phase].deferred = *deferred;
             }
             WorkflowRecord::RunPlanned { key, share, resumed, .. } => {
@@ -74,7 +77,9 @@ impl Model<'_> {
                 check_key(model, key, *resumed)?;
                 check_share(model, key, share, facts)?;
                 plan_run(model, *key, *share, facts);
-                coverage.count("run", if *resumed { "resumed" } else { "started" });
+                let is_continued = model.runs.get(key).is_some_and(|run| run.is_continued);
+                let start = if *resumed { "resumed" } else { "started" };
+                coverage.count("run", if is_continued { "continued by the user" } else { start });
                 check_parallel(model)?;
             }
             WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
@@ -247,6 +252,8 @@ fn check_key(model: &Model<'_>, key: &RunKey, resumed: bool) -> OracleResult {
         // Another list of items may have replaced an item that is done.
         !run.is_live && (run.reopens < model.reopens || is_open(run.next, &[AfterRun::Retry]))
     });
+    let is_continued = last.is_some_and(|run| run.is_continued && run.reopens < model.reopens);
+    ensure(!is_continued, Oracle::OneEnd, || format!("{key:?} replaces a run that the user continued"))?;
     ensure(may_start, Oracle::OneEnd, || format!("{key:?} starts next to {last:?}"))
 }
 

@@ -293,6 +293,23 @@ impl WorkflowWorld {
         Ok(())
     }
 
+    /// The user resumes some runs on their own. They are done afterwards, or not finished.
+    pub(crate) fn continue_runs(&mut self, keys: &[RunKey]) -> Vec<RunKey> {
+        let rng = &mut self.rng;
+        let mut continued = Vec::new();
+        for key in keys {
+            let run = self.runs.get_mut(key);
+            let failed = run.filter(|run| run.end.is_some_and(|end| end.outcome.kind != OutcomeKind::Done));
+            if let Some(run) = failed.filter(|_| rng.one_in(4)) {
+                run.resumes += 1;
+                run.end =
+                    run.end.filter(|_| rng.one_in(2)).map(|end| RunEnd { outcome: Outcome::DONE, ..end });
+                continued.push(*key);
+            }
+        }
+        continued
+    }
+
     /// Draws what a live run does until its end.
     fn work(&mut self, key: RunKey) {
         let mix = self.mix.clone();

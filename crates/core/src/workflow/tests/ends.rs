@@ -1,6 +1,6 @@
 //! Reactions to outcomes, and reopening.
 
-use super::trace::{check, check_rest, policy, with_reaction};
+use super::trace::{check, check_rest, dollars, policy, with_reaction};
 use crate::{OutcomeKind, Reaction, WorkflowPolicy};
 use expect_test::expect;
 
@@ -63,6 +63,33 @@ fn reopening_repeats_failed_items() {
             reopen - -                 reopened; phase work; run work1r1; > start work1r1
             ends work1 done            work1r1 done -> complete; work ended done; phase review; run review; > start review
             ends review done           review done -> complete; review ended done; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn reopening_keeps_a_run_that_the_user_continued() {
+    check_rest(
+        &policy("work* review"),
+        "start; items work a b; ends work1 failed; ends work2 done",
+        "reopen - - work1; ends work1 done; ends review done",
+        expect![[r#"
+            reopen - - work1           reopened; phase work; resume work1; > resume work1 1
+            ends work1 done            work1 done -> complete; work ended done; phase review; run review; > start review
+            ends review done           review done -> complete; review ended done; done; > finish 0
+        "#]],
+    );
+    // Its limit does not matter any more.
+    let mut limited = policy("work");
+    limited.phases[0].budget = Some(dollars(1.0));
+    check(
+        &limited,
+        "start; ends work over_budget 1; reopen - - work; ends work done 2",
+        expect![[r#"
+            start                      started; iteration 1; phase work; run work $1.0000; > start work
+            ends work over_budget 1    work over_budget -> stop; work ended over_budget; over_budget; > finish 21
+            reopen - - work            reopened; phase work; resume work $1.0000; > resume work 1
+            ends work done 2           work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }

@@ -191,12 +191,13 @@ impl TraceRun<'_> {
             ["taken", idle] => {
                 WorkflowEvent::TakenOver { idle_since: Moment(self.at.0 - parse_span(idle).0) }
             }
-            ["reopen", budget, iterations] => WorkflowEvent::Reopened {
+            ["reopen", budget, iterations, ref continued @ ..] => WorkflowEvent::Reopened {
                 limits: budget
                     .parse()
                     .ok()
                     .map(|budget| WorkflowLimits { budget: Some(dollars(budget)), ..self.policy.limits }),
                 iterations_max: iterations.parse().ok(),
+                continued: continued.iter().map(|run| self.key(run)).collect(),
             },
             ["items", phase, "error"] => {
                 WorkflowEvent::ItemsListed { phase: self.phase(phase), items: Err("exit 1".to_owned()) }
