@@ -59,9 +59,9 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
 fn has_lost_work(evidence: &Evidence) -> bool {
     evidence.background > 0
         && !evidence.claimed_done
-        && matches!(
+        && !matches!(
             evidence.stop_cause,
-            None | Some(StopCause::WrapUp | StopCause::Suspended | StopCause::MemoryLimit)
+            Some(StopCause::DidNotExit | StopCause::BackgroundStopped | StopCause::LimitReached)
         )
         && evidence.exit != Exit::Code(0)
 }
@@ -71,8 +71,10 @@ fn has_lost_work(evidence: &Evidence) -> bool {
 /// An exchange that finished before the stop reached the agent stays finished. An exhausted quota stays
 /// exhausted: a retry before its reset would be rejected.
 fn outweighs_stop(evidence: &Evidence, final_result: Option<&AgentResult>) -> bool {
-    final_result
-        .is_some_and(|result| matches!(classify_result(evidence, result), None | Some(Fault::UsageLimit)))
+    final_result.is_some_and(|result| match classify_result(evidence, result) {
+        None => !has_lost_work(evidence),
+        fault => fault == Some(Fault::UsageLimit),
+    })
 }
 
 fn classify_stop_cause(cause: Option<StopCause>) -> Option<Fault> {

@@ -9,6 +9,8 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::thread;
+use std::time::Duration;
 
 /// A scenario in a repository with a hundred short steps, and with replies to the wrap-up prompt and to
 /// resuming.
@@ -258,6 +260,26 @@ fn limited_agent_waits_for_the_next_supervisor() {
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).output().envelope(22);
         assert_wrapped_up(stage, &envelope, "turns");
+    });
+}
+
+#[test]
+fn agent_that_finished_without_a_supervisor_used_no_time_since() {
+    let script = "I begin.\n$ touch started; sleep 1\nAll of it is done.\n";
+    play_with_each_agent(script, "a finished agent without a supervisor", |stage, agent, server| {
+        let args =
+            ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--time-limit", "20s"];
+        let started = stage.run(agent, &args).against(server).start();
+        wait_until("the agent works", || stage.work().join("started").exists());
+        started.kill();
+        let stream = stage.only_run().attempt(1).stream_path();
+        let has_result =
+            || fs::read_to_string(&stream).is_ok_and(|stream| stream.contains(r#""type":"result""#));
+        wait_until("the agent has finished", has_result);
+        // The agent waits for its next prompt as long as its limit.
+        thread::sleep(Duration::from_secs(20));
+        let envelope = recover(stage, server, &[]).output().envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     });
 }
 

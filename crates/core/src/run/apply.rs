@@ -5,7 +5,7 @@ use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage}
 use crate::resume_strategy::source_session;
 use crate::{
     AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
-    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, StopCause, StopLevel,
+    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, Span, StopCause, StopLevel,
     SummaryResult, Usage, remedy,
 };
 
@@ -48,6 +48,7 @@ impl State {
                 self.input_closed = false;
                 self.kills = 0;
                 self.result = None;
+                self.check_passed = false;
             }
             Record::ResumeStrategyChosen { strategy, .. } => {
                 self.strategies_tried.insert(*strategy);
@@ -81,6 +82,7 @@ impl State {
             Record::SessionOpened { session, .. } => self.session = Some(session.clone()),
             Record::ProgressMade { resets_retries, .. } => {
                 self.made_progress = true;
+                self.parked_since = None;
                 if *resets_retries {
                     self.reset_progress_counts();
                 }
@@ -121,6 +123,7 @@ impl State {
             Record::Downtime { duration: span } => {
                 self.attempt_started_at = self.attempt_started_at + *span;
                 self.stall_deferred_until = self.stall_deferred_until.map(|until| until + *span);
+                self.delay_outage(*span);
                 // Downtime during a wait counts as part of the wait.
                 if !matches!(self.phase, Phase::Waiting { .. }) {
                     self.clocks.downtime = self.clocks.downtime + *span;
@@ -182,7 +185,7 @@ impl State {
                 self.usage = self.usage.plus(*usage);
                 match (*result, *retry_at) {
                     (ReviewResult::NoVerdict(fault), Some(until)) => {
-                        self.count_review_retry(fault);
+                        self.count_review_retry(fault, *at);
                         let next = AfterWait::Review(fault);
                         self.phase = Phase::Waiting { since: *at, until, next };
                     }
@@ -196,7 +199,8 @@ impl State {
                 }
             }
             Record::CheckEnded { result, .. } => {
-                self.checks_failed += u32::from(*result != CheckResult::Passed)
+                self.check_passed = *result == CheckResult::Passed;
+                self.checks_failed += u32::from(!self.check_passed);
             }
             Record::CancelRequested { source, .. } => self.cancelled_by = Some(*source),
             Record::SuspendOrdered { source, .. } => self.suspended_by = Some(*source),
@@ -218,11 +222,13 @@ impl State {
     fn recover(&mut self, at: Moment) {
         self.suspended_by = None;
         if let Phase::Suspended { since, then, .. } = &mut self.phase {
-            self.clocks.downtime = self.clocks.downtime + at.since(*since);
+            let suspended = at.since(*since);
+            self.clocks.downtime = self.clocks.downtime + suspended;
             self.phase = std::mem::take(&mut **then);
             if let Phase::Waiting { since, .. } = &mut self.phase {
                 *since = at;
             }
+            self.delay_outage(suspended);
         }
         // A check that was stopped for the suspension runs again.
         if let Phase::Checking { since, stop_cause: stop_cause @ Some(StopCause::Suspended), .. } =
@@ -253,11 +259,13 @@ impl State {
     fn reset_for_reopen(&mut self, at: Moment) {
         self.reopen_count = self.reopen_count.saturating_add(1);
         self.usage_before_reopen = self.usage;
-        self.attempts_before = self.attempts();
+        (self.attempts_before, self.attempts_suspended) = (self.attempts(), 0);
         self.clocks.finished = self.clocks.finished + at.since(self.finished_at);
         self.cancelled_by = None;
         self.suspended_by = None;
         self.limit_state = None;
+        self.parked_since = None;
+        self.no_verdict = None;
         self.wrap_ups = 0;
         self.checks_failed = 0;
         self.done_claims = 0;
@@ -279,6 +287,21 @@ impl State {
         self.strategies_tried.clear();
     }
 
+    /// No request failed in a time in which none was sent.
+    fn delay_outage(&mut self, span: Span) {
+        for started_at in [&mut self.outage_started_at, &mut self.review_started_at] {
+            *started_at = started_at.map(|started_at| started_at + span);
+        }
+    }
+
+    /// The servers answered, with a usage limit: an outage is over.
+    fn count_park(&mut self, at: Moment) {
+        self.parks += 1;
+        self.parked_since.get_or_insert(at);
+        self.outage_started_at = None;
+        self.malformed_responses = 0;
+    }
+
     fn end_wait(&mut self, at: Moment) {
         if let Phase::Waiting { since, .. } = self.phase {
             self.clocks.waiting = self.clocks.waiting + at.since(since);
@@ -286,9 +309,13 @@ impl State {
     }
 
     /// Counts a reviewer without a verdict against the bound for its fault.
-    fn count_review_retry(&mut self, fault: Fault) {
+    fn count_review_retry(&mut self, fault: Fault, at: Moment) {
         match remedy(fault) {
-            Remedy::WaitOut | Remedy::Park => self.review_outages += 1,
+            Remedy::WaitOut => self.review_outages += 1,
+            Remedy::Park => {
+                self.count_park(at);
+                (self.review_outages, self.review_started_at) = (0, None);
+            }
             // The signal of the suspension ended it; it did not fail.
             _ if self.suspended_by.is_some() => {}
             _ => self.review_failures += 1,
@@ -307,9 +334,11 @@ impl State {
                     self.malformed_responses += 1;
                 }
             }
-            Remedy::Park => self.parks += 1,
+            Remedy::Park => self.count_park(at),
             // The signal of the suspension ended this attempt; it did not fail.
-            Remedy::Resume if fault == Fault::Interrupted && self.suspended_by.is_some() => {}
+            Remedy::Resume if fault == Fault::Interrupted && self.suspended_by.is_some() => {
+                self.attempts_suspended += 1;
+            }
             Remedy::Resume | Remedy::ResumeWhileProgressing | Remedy::ResumeWithinLimit => {
                 self.failures_since_progress += 1
             }

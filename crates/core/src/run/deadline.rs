@@ -107,8 +107,10 @@ impl Run {
     /// Returns the deadline of background work that outlived the result of `result_at`.
     fn background_deadline(&self, policy: &Policy, result_at: Moment) -> Option<Deadline> {
         let end = result_at + policy.background_wait;
+        // Without a limit of time, only the agent can end the wait. It is asked again and again.
+        let ends_by_time = policy.limits.time.or(policy.limits.wall).or(policy.attempt_timeout).is_some();
         let at = match self.waits_for_background(policy) {
-            true if self.observations.background_prompted => return None,
+            true if self.observations.background_prompted && ends_by_time => return None,
             true => end,
             false => end.min(self.limit_at(policy, LimitThreshold::Exhausted).unwrap_or(Moment::MAX)),
         };

@@ -103,10 +103,48 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
         None => {
             let prompt =
                 if state.usage.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
-            (SessionPlan::New(draw_uuid(now.roll, SALT_SESSION)), prompt)
+            // A lost session stays lost.
+            let planned = state.plan.as_ref().filter(|_| fault != Fault::SessionLost);
+            (unopened_session(planned, now), prompt)
         }
     };
     state.next_plan(session, prompt)
+}
+
+/// Returns the session of an attempt that repeats an attempt whose session never opened.
+fn unopened_session(plan: Option<&AttemptPlan>, now: Now) -> SessionPlan {
+    let new = draw_uuid(now.roll, SALT_SESSION);
+    match plan.map(|plan| &plan.session) {
+        Some(SessionPlan::Resume(id)) => SessionPlan::Resume(id.clone()),
+        Some(SessionPlan::Fork { from, .. }) => SessionPlan::Fork { from: from.clone(), to: new },
+        Some(SessionPlan::New(_)) | None => SessionPlan::New(new),
+    }
+}
+
+/// Returns when to try again after a usage limit. If this is later than the policy allows, it is an error.
+pub(super) fn after_usage_limit(
+    state: &State,
+    policy: &Policy,
+    now: Now,
+    evidence: &Evidence,
+) -> Result<Moment, Moment> {
+    let (at, since) = match reported_reset(evidence, now) {
+        Some(reset) => (after_reset(reset, policy.reset_jitter, now.roll), now.at),
+        // No reset is known, or it has passed without effect. The waits grow, because the window may last
+        // for hours.
+        None => {
+            let backoff = Backoff { jitter: Jitter::Percent(25), ..policy.backoff };
+            let wait = backoff.delay(UNKNOWN_FAULT_BACKOFF_STEP + state.parks, None, now.roll);
+            (now.at + wait, state.parked_since.unwrap_or(now.at))
+        }
+    };
+    let is_too_late = policy.max_reset_wait.is_some_and(|longest| at.since(since) > longest);
+    if is_too_late { Err(at) } else { Ok(at) }
+}
+
+/// Returns the reported reset of the account's usage window, if it is in the future.
+fn reported_reset(evidence: &Evidence, now: Now) -> Option<Moment> {
+    evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > now.at)
 }
 
 fn continue_prompt(state: &State) -> PromptKind {
@@ -184,19 +222,10 @@ impl FailedAttempt<'_> {
     }
 
     fn park(&self) -> AfterAttempt {
-        let at = match self.reset() {
-            Some(reset) => after_reset(reset, self.policy.reset_jitter, self.now.roll),
-            // No reset is known, or it has passed without effect. The waits grow, because the window may last
-            // for hours.
-            None => {
-                let backoff = Backoff { jitter: Jitter::Percent(25), ..self.policy.backoff };
-                self.backoff_end(&backoff, UNKNOWN_FAULT_BACKOFF_STEP + self.state.parks)
-            }
-        };
-        if self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest) {
-            return self.end_with_retry_at(at);
+        match after_usage_limit(self.state, self.policy, self.now, self.evidence) {
+            Ok(at) => self.attempt(Remedy::Park, at, self.resume_plan()),
+            Err(at) => self.end_with_retry_at(at),
         }
-        self.attempt(Remedy::Park, at, self.resume_plan())
     }
 
     fn resume(&self, remedy: Remedy) -> AfterAttempt {
@@ -397,7 +426,7 @@ impl FailedAttempt<'_> {
     }
 
     fn attempt(&self, remedy: Remedy, at: Moment, plan: AttemptPlan) -> AfterAttempt {
-        let waits_for_reset = self.reset().is_some_and(|reset| at >= reset);
+        let waits_for_reset = reported_reset(self.evidence, self.now).is_some_and(|reset| at >= reset);
         if waits_for_reset
             && self.policy.max_reset_wait.is_some_and(|longest| at.since(self.now.at) > longest)
         {
@@ -427,14 +456,8 @@ impl FailedAttempt<'_> {
     fn earliest_start(&self) -> Moment {
         let is_closed =
             self.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
-        let reset = self.reset().filter(|_| is_closed);
+        let reset = reported_reset(self.evidence, self.now).filter(|_| is_closed);
         reset.map_or(self.now.at, |reset| after_reset(reset, self.policy.reset_jitter, self.now.roll))
-    }
-
-    /// Returns the reported reset of the account's usage window, if it is in the future.
-    fn reset(&self) -> Option<Moment> {
-        let reported = self.evidence.rate_limit.and_then(|limit| limit.resets_at);
-        reported.filter(|reset| *reset > self.now.at)
     }
 
     /// Returns the number of retries since the last progress that reset the count.
@@ -457,16 +480,7 @@ impl FailedAttempt<'_> {
                 let prompt = lost.unwrap_or(PromptKind::Continue(self.fault));
                 self.state.next_plan(SessionPlan::Resume(session.clone()), prompt)
             }
-            (None, Some(plan)) => {
-                let session = match &plan.session {
-                    SessionPlan::New(_) => self.new_session(),
-                    SessionPlan::Resume(id) => SessionPlan::Resume(id.clone()),
-                    SessionPlan::Fork { from, .. } => {
-                        SessionPlan::Fork { from: from.clone(), to: draw_uuid(self.now.roll, SALT_SESSION) }
-                    }
-                };
-                self.state.next_plan(session, plan.prompt)
-            }
+            (None, Some(plan)) => self.state.next_plan(unopened_session(Some(plan), self.now), plan.prompt),
             (None, None) => self.new_session_with(PromptKind::Task),
         }
     }

@@ -4,18 +4,15 @@
 //! without a verdict is never done.
 
 use super::checks::{CHECK_FAILED, has_commands};
+use super::decide::after_usage_limit;
 use super::{Phase, Run};
 use crate::api_call::ANSWER_MIN;
-use crate::backoff::after_reset;
 use crate::limits::TurnSize;
 use crate::review::{ReviewRetry, review_result};
 use crate::{
     Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, Moment, Now, Outcome,
     OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
-
-// After a usage limit without a known reset, the first wait is this step of the schedule.
-const UNKNOWN_RESET_STEP: u32 = 4;
 
 impl Run {
     /// Starts the reviewer, unless a limit is exhausted or the run is being cancelled.
@@ -85,23 +82,17 @@ impl Run {
                 let at = later(before);
                 (before < retries_max && at + ANSWER_MIN <= started_at + time).then_some(at)
             }
-            ReviewRetry::AfterReset => {
-                let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
-                Some(match reset.filter(|reset| *reset > now.at) {
-                    Some(reset) => after_reset(reset, policy.reset_jitter, now.roll),
-                    // The waits grow, because the window may last for hours.
-                    None => later(UNKNOWN_RESET_STEP + state.review_outages),
-                })
-            }
+            ReviewRetry::AfterReset => match after_usage_limit(state, policy, now, evidence) {
+                Ok(at) => Some(at),
+                Err(at) => return AfterReview::GiveUp(without_verdict(fault, at)),
+            },
             ReviewRetry::Never => None,
         };
         let give_up = |retry_at| AfterReview::GiveUp(without_verdict(fault, retry_at));
         let Some(at) = at else { return give_up(later(state.review_outages)) };
-        let exceeds_reset_wait = policy.review_retry(fault) == ReviewRetry::AfterReset
-            && policy.max_reset_wait.is_some_and(|longest| at.since(now.at) > longest);
         // Something of the wall time must remain after the wait.
         let exceeds_wall = policy.limits.wall.is_some_and(|wall| state.clocks.wall(at) >= wall);
-        if exceeds_reset_wait || exceeds_wall { give_up(at) } else { AfterReview::Retry(at) }
+        if exceeds_wall { give_up(at) } else { AfterReview::Retry(at) }
     }
 
     /// Returns the limit that is exhausted at `at` with the usage of this reviewer, if any.

@@ -146,6 +146,8 @@ pub struct State {
     pub malformed_responses: u32,
     /// Number of parks since the last progress.
     pub parks: u32,
+    /// Start of the first park since the last progress.
+    pub parked_since: Option<Moment>,
     /// Number of nudges for a missing answer in the whole run.
     pub answer_nudges: u32,
     /// Number of nudges for a truncated answer in the whole run.
@@ -191,6 +193,8 @@ pub struct State {
     pub checks: u32,
     /// Number of failed checks since the user last started or resumed the run.
     pub checks_failed: u32,
+    /// Whether the last check passed, and no attempt has started since.
+    pub check_passed: bool,
     /// Whether the current or last check has commands, and not only a reviewer.
     pub check_has_commands: bool,
     /// Number of reviewer processes in the whole run.
@@ -217,6 +221,8 @@ pub struct State {
     pub usage_before_reopen: Usage,
     /// Number of attempts before the last resumption.
     pub attempts_before: u32,
+    /// Number of attempts since then that a suspension ended. They do not count against the maximum.
+    pub attempts_suspended: u32,
     /// Source of the cancellation, if the run is being cancelled.
     pub cancelled_by: Option<CancelSource>,
     /// Signal that is suspending the run, if any.
@@ -274,7 +280,7 @@ impl State {
     /// Returns the proof that the work is done. A run with checks is done only after a check that passed.
     pub fn verified(&self) -> Verified {
         match self.outcome() {
-            Some(outcome) if outcome.kind == OutcomeKind::Done && self.checks > 0 => {
+            Some(outcome) if outcome.kind == OutcomeKind::Done && self.check_passed => {
                 if self.check_has_commands { Verified::Checks } else { Verified::Review }
             }
             Some(_) | None => Verified::None,

@@ -340,8 +340,10 @@ impl Run {
         let after_stop = self.after_agent_stop(policy, now, &evidence, fault);
         let next =
             after_stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
+        // The signal of the suspension ended it: it did not fail.
+        let is_suspended = fault == Some(Fault::Interrupted) && self.is_suspending();
         let next = match next {
-            AfterAttempt::Attempt { .. } if self.is_last_attempt(policy) => {
+            AfterAttempt::Attempt { .. } if self.is_last_attempt(policy) && !is_suspended => {
                 AfterAttempt::Finish(Outcome::from_limit(Limit::Attempts, fault))
             }
             next => next,
@@ -366,7 +368,8 @@ impl Run {
     }
 
     pub(super) fn is_last_attempt(&self, policy: &Policy) -> bool {
-        self.state.attempts() - self.state.attempts_before >= policy.attempts_max
+        let counted = self.state.attempts() - self.state.attempts_before - self.state.attempts_suspended;
+        counted >= policy.attempts_max
     }
 
     fn on_swept(&mut self, policy: &Policy, now: Now, stopped_processes: u32) {

@@ -23,6 +23,8 @@ pub(crate) struct Bounds {
     malformed_responses: u32,
     /// Parks since that progress.
     pub parks: u32,
+    /// Start of the first park since any progress.
+    parked_since: Option<Moment>,
     /// Faults with one allowed retry that was already made.
     faults_retried_once: [bool; FAULTS],
     /// Faults for which a new session was started since the last progress.
@@ -107,6 +109,7 @@ impl AttemptCase<'_> {
 
 impl Bounds {
     pub(crate) fn on_progress(&mut self, policy: &Policy) {
+        self.parked_since = None;
         if policy.progress_resets_retries {
             let Bounds { faults_retried_once, nudges, .. } = *self;
             *self = Bounds { faults_retried_once, nudges, ..Bounds::default() };
@@ -144,10 +147,12 @@ impl Bounds {
                                 .is_some_and(|(limit, at)| at.since(started_at) > limit),
                         }
                 }
-                Bound::UsageLimit => policy
-                    .max_reset_wait
-                    .zip(case.next_at)
-                    .is_some_and(|(wait_max, at)| at.since(case.now) > wait_max),
+                // A window whose reset is known is waited for each time. Without a reset, all waits together count.
+                Bound::UsageLimit => policy.max_reset_wait.zip(case.next_at).is_some_and(|(wait_max, at)| {
+                    let is_known = reset.is_some_and(|reset| reset > case.now);
+                    let since = self.parked_since.filter(|_| !is_known).unwrap_or(case.now);
+                    at.since(since) > wait_max
+                }),
                 Bound::Retries | Bound::RetriesSlowly => exhausted_retries,
                 Bound::OnceSlowly => self.faults_retried_once[fault as usize] || exhausted_retries,
                 Bound::Once => self.faults_retried_once[fault as usize],
@@ -221,9 +226,21 @@ impl Bounds {
             Bound::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
             Bound::SessionLost | Bound::NewSession => self.faults_with_new_session[fault as usize] = true,
             Bound::Nudge(kind) => self.nudges[kind] += 1,
-            Bound::UsageLimit => self.parks += 1,
+            Bound::UsageLimit => self.on_park(case.now),
             Bound::Final => {}
         }
+    }
+
+    /// A usage limit is an answer: it ends an outage.
+    pub(crate) fn on_park(&mut self, now: Moment) {
+        self.parks += 1;
+        self.parked_since.get_or_insert(now);
+        (self.outage_started_at, self.malformed_responses) = (None, 0);
+    }
+
+    /// The time without requests is no part of an outage.
+    pub(crate) fn add_downtime(&mut self, span: Span) {
+        self.outage_started_at = self.outage_started_at.map(|at| at + span);
     }
 
     pub(crate) fn outage_age(&self, now: Moment) -> Span {

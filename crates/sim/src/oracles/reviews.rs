@@ -19,8 +19,11 @@ pub(crate) struct ReviewWatch {
     /// Whether the commands of the current check passed.
     commands_passed: bool,
     process: SideProcess,
-    /// Start of the first reviewer of the check.
+    /// Start of the first reviewer of the check since its last usage limit, moved forward by any downtime since.
     started_at: Option<Moment>,
+    suspended_at: Option<Moment>,
+    /// First usage limit of a reviewer of the check.
+    parked_since: Option<Moment>,
     outages: u32,
     failures: u32,
     /// Moment before which no further reviewer of the check may start.
@@ -117,10 +120,18 @@ impl ReviewWatch {
                     format!("done without a review that passed: {self:?}")
                 })?;
             }
-            Record::Downtime { duration } => self.process.add_downtime(*duration),
-            // A suspension that did not stop the reviewer in time has no effect on the verdict.
-            Record::Recovered { at, .. } if self.process.stop_cause == Some(StopCause::Suspended) => {
-                self.process.start(*at);
+            Record::Downtime { duration } => {
+                self.process.add_downtime(*duration);
+                self.started_at = self.started_at.map(|started_at| started_at + *duration);
+            }
+            Record::Suspended { at, .. } => self.suspended_at = Some(*at),
+            Record::Recovered { at, .. } => {
+                let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| at.since(since));
+                self.started_at = self.started_at.map(|started_at| started_at + suspended);
+                // A suspension that did not stop the reviewer in time has no effect on the verdict.
+                if self.process.stop_cause == Some(StopCause::Suspended) {
+                    self.process.start(*at);
+                }
             }
             _ => {}
         }
@@ -176,8 +187,12 @@ impl ReviewWatch {
                     OutageBound::Time(limit) => limit.is_none_or(|limit| retry_at.since(started_at) <= limit),
                 }
         } else if fault == Fault::UsageLimit {
-            self.outages += 1;
+            (self.outages, self.started_at) = (0, None);
+            let parked_since = *self.parked_since.get_or_insert(at);
             let is_late = reset.is_none_or(|reset| retry_at >= reset);
+            // Without a reset, all waits together count.
+            let wait =
+                if reset.is_some_and(|reset| reset > at) { wait } else { retry_at.since(parked_since) };
             is_late && !exceeds_wall && policy.max_reset_wait.is_none_or(|longest| wait <= longest)
         } else {
             self.failures += 1;

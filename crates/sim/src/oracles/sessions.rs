@@ -14,6 +14,8 @@ pub(crate) struct SessionWatch {
     /// The open session that contains the work.
     current: Option<SessionId>,
     abandoned: Vec<SessionId>,
+    /// Session that the last attempt planned.
+    planned: Option<SessionPlan>,
 }
 
 impl SessionWatch {
@@ -38,6 +40,7 @@ impl SessionWatch {
 
     /// Records the end of an attempt. If the attempt opened its session, that session now contains the work.
     pub(crate) fn on_attempt_ended(&mut self, plan: &AttemptPlan, ended: &EndedAttempt) {
+        self.planned = Some(plan.session.clone());
         if ended.evidence.session.as_ref() == Some(plan.session.id()) {
             self.current = ended.evidence.session.clone();
         }
@@ -106,11 +109,14 @@ impl SessionWatch {
         })
     }
 
-    /// Checks that a resumed run continues the same session.
-    pub(crate) fn check_reopened(&self, plan: &AttemptPlan) -> OracleResult {
-        let correct = match &self.current {
-            Some(current) => resumes(plan, current),
-            None => matches!(plan.session, SessionPlan::New(_)),
+    /// Checks that a resumed run continues the same session, or repeats the plan if no session was opened.
+    pub(crate) fn check_reopened(&self, plan: &AttemptPlan, fault: Option<Fault>) -> OracleResult {
+        let correct = match (&self.current, &self.planned) {
+            (Some(current), _) => resumes(plan, current),
+            (None, Some(planned)) if fault != Some(Fault::SessionLost) => {
+                is_equivalent(planned, &plan.session)
+            }
+            (None, _) => matches!(plan.session, SessionPlan::New(_)),
         };
         ensure(correct, Oracle::Sessions, || {
             format!("the run is resumed with {plan:?}, but the work is in {:?}", self.current)

@@ -202,7 +202,9 @@ impl StallWatch {
             }
             Record::AttemptEnded { .. } => self.is_running = false,
             Record::AgentStopped { at, claimed_done, background, .. } => {
-                let due = self.outlives_result(*at, facts) && !self.was_prompted;
+                let limits = facts.policy.limits;
+                let ends_by_time = limits.time.or(limits.wall).or(facts.policy.attempt_timeout).is_some();
+                let due = self.outlives_result(*at, facts) && !(self.was_prompted && ends_by_time);
                 ensure(*background == 0 || *claimed_done || due, Oracle::Stalls, || {
                     format!("the agent is prompted about its shells too early or again: {self:?}")
                 })?;

@@ -9,7 +9,7 @@ use crate::oracles::{
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
     AfterAttempt, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment, Outcome,
-    OutcomeKind, Phase, Policy, Record, Remedy, Span, StopCause,
+    OutcomeKind, Phase, Policy, Record, Remedy, ReviewResult, Span, StopCause,
 };
 
 #[derive(Debug)]
@@ -31,6 +31,9 @@ pub(crate) struct OracleSet<'a> {
     reopened: bool,
     /// Number of attempts before the run was resumed.
     attempts_before: u32,
+    /// Attempts since then that a suspension ended.
+    attempts_suspended: u32,
+    suspended_at: Option<Moment>,
     /// Whether a model has answered since the run was started or resumed.
     has_answered: bool,
     /// Source of the cancel that the decision after the last attempt used.
@@ -57,6 +60,8 @@ impl<'a> OracleSet<'a> {
             woke_at: None,
             reopened: false,
             attempts_before: 0,
+            attempts_suspended: 0,
+            suspended_at: None,
             has_answered: false,
             cancel_decided: None,
             fault: None,
@@ -135,12 +140,20 @@ impl<'a> OracleSet<'a> {
                     format!("attempt {} exceeds the limit on attempts", plan.attempt)
                 })?;
                 if std::mem::take(&mut self.reopened) {
-                    self.sessions.check_reopened(plan)?;
+                    self.sessions.check_reopened(plan, self.fault)?;
                 }
             }
-            Record::Suspended { .. } => ensure(!world.has_live_process(), Oracle::OneTree, || {
-                "a process outlives the suspension".to_owned()
-            })?,
+            Record::Suspended { at, .. } => {
+                self.suspended_at = Some(*at);
+                ensure(!world.has_live_process(), Oracle::OneTree, || {
+                    "a process outlives the suspension".to_owned()
+                })?;
+            }
+            Record::Recovered { at, .. } => {
+                let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| at.since(since));
+                self.bounds.add_downtime(suspended);
+            }
+            Record::Downtime { duration } => self.bounds.add_downtime(*duration),
             Record::ResumeStrategyChosen { strategy, .. } => coverage.count("strategy", strategy.as_str()),
             Record::SummaryEnded { result, usage, .. } => {
                 self.has_answered |= usage.messages > 0;
@@ -167,8 +180,11 @@ impl<'a> OracleSet<'a> {
                 }
             }
             Record::CheckEnded { result, .. } => coverage.count("check", result.as_str()),
-            Record::ReviewEnded { result, usage, .. } => {
+            Record::ReviewEnded { at, result, usage, retry_at } => {
                 self.has_answered |= usage.messages > 0;
+                if *result == ReviewResult::NoVerdict(Fault::UsageLimit) && retry_at.is_some() {
+                    self.bounds.on_park(*at);
+                }
                 coverage.count("review", result.as_str());
             }
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
@@ -186,8 +202,6 @@ impl<'a> OracleSet<'a> {
             | Record::CheckStarted { .. }
             | Record::ReviewStarted { .. }
             | Record::CheckStopOrdered { .. }
-            | Record::Recovered { .. }
-            | Record::Downtime { .. }
             | Record::Swept { .. }
             | Record::CancelRequested { .. }
             | Record::SuspendOrdered { .. } => {}
@@ -200,13 +214,16 @@ impl<'a> OracleSet<'a> {
     }
 
     fn remaining_attempts(&self) -> u32 {
-        self.facts.policy.attempts_max.saturating_sub(self.attempts() - self.attempts_before)
+        self.facts
+            .policy
+            .attempts_max
+            .saturating_sub(self.attempts() - self.attempts_before - self.attempts_suspended)
     }
 
     /// Resumes a finished run: its bounds start again at zero, its sessions and clocks continue.
     fn reopen(&mut self) {
         self.bounds = Bounds::default();
-        self.attempts_before = self.attempts();
+        (self.attempts_before, self.attempts_suspended) = (self.attempts(), 0);
         self.has_answered = false;
         self.cancel_decided = None;
         self.last_wait = None;
@@ -276,6 +293,8 @@ impl<'a> OracleSet<'a> {
         if self.facts.suspending_since.is_some() && fault == Fault::Interrupted {
             let resumes =
                 matches!(next, AfterAttempt::Attempt { at, remedy: Remedy::Resume, .. } if *at == now);
+            self.attempts_suspended +=
+                u32::from(matches!(next, AfterAttempt::Attempt { remedy: Remedy::Resume, .. }));
             ensure(by_limit || resumes, Oracle::Bounds, || {
                 format!("the suspended run continues with {next:?}")
             })?;

@@ -225,3 +225,50 @@ fn work_that_died_with_its_agent_is_continued() {
         "#]],
     );
 }
+
+#[test]
+fn stop_of_an_agent_that_waits_for_background_work_is_not_done() {
+    let timed = Policy { attempt_timeout: Some(Span::from_mins(20)), ..plain() };
+    check_rest_with(
+        &timed,
+        STARTED,
+        "ends ok; idle; cancel person; tick; exit 143",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            cancel person    cancel by person; stop cancelled interrupt; > interrupt
+            tick             stop cancelled term; > term
+            exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
+        "#]],
+    );
+    check_rest_with(
+        &Policy { background_wait: Span::from_hours(1), ..timed },
+        STARTED,
+        "ends ok; idle; tick; exit 143",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            tick             stop timed_out term; > term
+            exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
+        "#]],
+    );
+}
+
+#[test]
+fn agent_is_prompted_again_about_background_work_that_no_time_limit_ends() {
+    let budget = Limits { budget: Some(Usd(10_000_000)), ..Limits::default() };
+    check_rest_with(
+        &with_keep_going(budget),
+        STARTED,
+        "ends ok; idle; tick; exchange; ends ok; idle; tick",
+        expect![[r#"
+            ends ok          progress
+            idle             -
+            tick             agent stopped, 1 running; sent continue after stop 1, remaining 10000000 of budget; > send continue after stop 1
+            exchange         -
+            ends ok          -
+            idle             -
+            tick             agent stopped, 1 running; sent continue after stop 2, remaining 10000000 of budget; > send continue after stop 2
+        "#]],
+    );
+}

@@ -401,3 +401,20 @@ fn attempt_limit_applies_despite_progress() {
         "#]],
     );
 }
+
+#[test]
+fn suspended_attempts_do_not_count() {
+    check_run_with(
+        &Policy { attempts_max: 1, ..plain() },
+        "working; cancel term; exit 143; swept; recover; tick; spawn; exit 1",
+        expect![[r#"
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
+            swept            swept 0; suspended; > finish 143
+            recover          recovered (suspended)
+            tick             attempt 2 resume s1, continue (interrupted); > spawn 2
+            spawn            spawned 7
+            exit 1           crashed -> failed by limit of attempts by crashed; > sweep; failed by limit of attempts by crashed; > finish 20
+        "#]],
+    );
+}

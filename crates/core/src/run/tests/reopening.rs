@@ -88,6 +88,29 @@ fn request_that_reached_no_session_is_sent_again() {
 }
 
 #[test]
+fn resuming_repeats_a_plan_whose_session_never_opened() {
+    check_run(
+        "start resume s7; found ready; refuses held; exit 1; reopen",
+        expect![[r#"
+            start resume s7  run started; attempt 1 resume s7, task; > inspect s7
+            found ready      strategy as_is (ready); > spawn 1
+            exit 1           session_busy -> not_started by session_busy; > sweep; not_started by session_busy; > finish 25
+            reopen           reopened; attempt 2 resume s7, task; > spawn 2
+        "#]],
+    );
+    // A session that is lost stays lost.
+    check_run(
+        "start resume s7; found ready; refuses lost; exit 1; reopen",
+        expect![[r#"
+            start resume s7  run started; attempt 1 resume s7, task; > inspect s7
+            found ready      strategy as_is (ready); > spawn 1
+            exit 1           session_lost -> not_started by session_lost; > sweep; not_started by session_lost; > finish 25
+            reopen           reopened; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
+        "#]],
+    );
+}
+
+#[test]
 fn resuming_without_session_starts_one() {
     check_run(
         "start; spawn-fails missing; reopen",

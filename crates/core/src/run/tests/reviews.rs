@@ -1,7 +1,7 @@
 //! Reviews: a model reads the work as the last part of a check.
 
 use super::trace::{check_rest_with, plain, prompt_text, records_of};
-use crate::{Checks, Limits, OutageBound, Policy, Record, Review, Span, Usd};
+use crate::{Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Run, Span, Usd, Verified};
 use expect_test::{Expect, expect};
 
 fn reviewed() -> Policy {
@@ -181,10 +181,33 @@ fn review_waits_for_the_reset_of_a_usage_limit() {
     check(
         "review usage",
         expect![[r#"
-        review usage     no verdict (usage_limit) for 5 of 14, again in 32s
-    "#]],
+            review usage     no verdict (usage_limit) for 5 of 14, again in 36s
+        "#]],
+    );
+    // An outage after it has its own bound.
+    check_rest_with(
+        &Policy { outage_bound: OutageBound::Time(Some(Span::from_hours(6))), ..reviewed() },
+        &format!("{DONE}; swept"),
+        "review 529; tick; review usage +7h; tick; review 529",
+        expect![[r#"
+            review 529       no verdict (overloaded) for 5 of 14, again in 2s
+            tick             review started; > review 2 of check 1
+            review usage +7h no verdict (usage_limit) for 5 of 19, again in 7h
+            tick             review started; > review 3 of check 1
+            review 529       no verdict (overloaded) for 5 of 24, again in 2s
+        "#]],
     );
     let impatient = Policy { max_reset_wait: Some(Span::from_hours(1)), ..reviewed() };
+    check_rest_with(
+        &Policy { max_reset_wait: Some(Span::from_secs(45)), ..reviewed() },
+        &format!("{DONE}; swept"),
+        "review usage; tick; review usage",
+        expect![[r#"
+            review usage     no verdict (usage_limit) for 5 of 14, again in 36s
+            tick             review started; > review 2 of check 1
+            review usage     no verdict (usage_limit) for 5 of 19; check failed; retry_later by usage_limit in 52s; > finish 75
+        "#]],
+    );
     check_rest_with(
         &impatient,
         &format!("{DONE}; swept"),
@@ -364,4 +387,16 @@ fn new_supervisor_uses_the_verdict_or_starts_again() {
         tick             review started; > review 2 of check 1
     "#]],
     );
+}
+
+#[test]
+fn only_a_check_that_passed_verifies_the_work() {
+    let verified = |rest: &str| {
+        let mut run = Run::replay(&records_of(&reviewed(), &format!("{DONE}; swept; {rest}")));
+        // A resume may switch the review off.
+        run.apply(&Record::RunFinished { at: Moment(0), outcome: Outcome::DONE });
+        run.state().verified()
+    };
+    assert_eq!(verified("review passes"), Verified::Review);
+    assert_eq!(verified("review finds 1"), Verified::None);
 }

@@ -146,3 +146,42 @@ fn ignores_errors_that_agent_retries() {
         "#]],
     );
 }
+
+#[test]
+fn outage_is_over_after_a_usage_limit_and_does_not_grow_in_sleep() {
+    let bounded = Policy { outage_bound: OutageBound::Time(Some(Span::from_hours(6))), ..plain() };
+    check_run_with(
+        &bounded,
+        "working; fails 529; retry; limit until +7h; fails 429; tick; resumed; fails 529",
+        expect![[r#"
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            limit until +7h  -
+            fails 429        usage_limit -> park in 7h: 3 resume s1, continue (usage_limit); > sweep
+            tick             attempt 3 resume s1, continue (usage_limit); > spawn 3
+            fails 529        overloaded -> wait_out in 4s: 4 resume s1, continue (overloaded); > sweep
+        "#]],
+    );
+    check_run_with(
+        &bounded,
+        "working; fails 529; sleep 8h; retry; fails 529",
+        expect![[r#"
+        fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+        sleep 8h         downtime 8h
+        fails 529        overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
+    "#]],
+    );
+}
+
+#[test]
+fn usage_limit_without_a_reset_is_waited_for_as_long_as_one_with_a_reset() {
+    let impatient = Policy { max_reset_wait: Some(Span::from_mins(10)), ..plain() };
+    check_run_with(
+        &impatient,
+        "working; fails usage; retry; +4m; fails usage; retry; +4m; fails usage",
+        expect![[r#"
+            fails usage      usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
+            fails usage      usage_limit -> park in 54s: 3 resume s1, continue (usage_limit); > sweep
+            fails usage      usage_limit -> retry_later by usage_limit in 1m 50s; > sweep; retry_later by usage_limit in 1m 50s; > finish 75
+        "#]],
+    );
+}

@@ -39,12 +39,13 @@ impl LiveWorld<'_> {
     ) -> Result<Event, SuperviseError> {
         let idle = self.idle_for(run, last_at);
         let found = self.find_attempt(run).await?;
-        // An agent that is still running has worked all the time.
-        let idle = if matches!(found, FoundAttempt::Running(_)) { Span::ZERO } else { idle };
+        let is_running = matches!(found, FoundAttempt::Running(_));
+        // An agent that is still running has worked all the time, unless it finished and waits for the next prompt.
+        let idle = if is_running && !self.has_finished_exchange(run)? { Span::ZERO } else { idle };
         let at = self.clock.at();
         self.subscribers.each(|each| each.on_takeover(run, at, &found));
         // A cancelled run must not start an agent first. A running agent is stopped after the takeover.
-        let stop = if matches!(found, FoundAttempt::Running(_)) { None } else { self.cancels.next() };
+        let stop = if is_running { None } else { self.cancels.next() };
         let recovered = Event::Recovered { found, stop, last_record_at: last_at, changes };
         if idle < IDLE_MIN {
             return Ok(recovered);
@@ -53,7 +54,16 @@ impl LiveWorld<'_> {
         Ok(Event::Downtime(idle))
     }
 
-    /// Returns for how long nothing of the run was running, if its agent is gone. The time counts from the
+    /// Returns whether the running agent's stream ends with a result, and no background work is running.
+    fn has_finished_exchange(&self, run: &Run) -> Result<bool, SuperviseError> {
+        let mut decoder = self.config.notice_decoder();
+        let stream = self.config.dir.attempt(run.state().attempts()).stream_path();
+        decode(&stream, decoder.as_mut(), |_| {})?;
+        let evidence = decoder.evidence(Exit::Unobserved, "");
+        Ok(evidence.result.is_some() && !evidence.exchange_open && evidence.background == 0)
+    }
+
+    /// Returns for how long nothing of the run was running, if its agent is gone or idle. The time counts from the
     /// last record, the agent's last output, or the watchdog's stop.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
         let attempt = self.config.dir.attempt(run.state().attempts());
