@@ -143,9 +143,11 @@ impl GuardHooks {
         self.lapsed || !self.withdrawn_calls.is_empty()
     }
 
-    /// Records the result of a call, including calls of sub-agents. A denied call that succeeds is a lapse.
+    /// Records the result of a call, including calls of background sub-agents. A denied call that succeeds is a lapse.
     pub(super) fn on_tool_result(&mut self, call: &str, is_error: bool) {
-        self.lapsed |= self.denied_calls.remove(&fingerprint(call)) && !is_error;
+        let call = fingerprint(call);
+        self.pending.retain(|_, pending| pending.call != call);
+        self.lapsed |= self.denied_calls.remove(&call) && !is_error;
     }
 
     /// Checks the reply of a project's hook. If it replaced the input of a call, the agent runs the
@@ -177,7 +179,6 @@ impl GuardHooks {
 
     pub(super) fn on_tool_end(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
-        self.pending.retain(|_, pending| pending.call != call);
         let had_request = self.open_calls.remove(&call);
         self.lapsed |= self.withdrawn_calls.contains(&call);
         // If the hooks are registered, a failed call may have been rejected before any request.
@@ -255,7 +256,7 @@ fn response(verdict: &Verdict) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use super::{ANSWER_BYTES_MAX, GuardHooks, encode_verdict, register};
+    use super::{ANSWER_BYTES_MAX, GuardHooks, OPEN_MAX, encode_verdict, register};
     use crate::claude::wire::{Note, ResultMeta, parse};
     use crate::{Answers, Guards, ToolPattern, Verdict};
     use expect_test::expect;
@@ -426,6 +427,16 @@ mod tests {
         hooks.on_exchange_end();
         hooks.on_withdrawn("2");
         assert!(!hooks.has_lapsed());
+    }
+
+    #[test]
+    fn every_call_of_a_long_exchange_is_answered() {
+        let mut hooks = hooks_with_guard();
+        for number in 1..=2 * OPEN_MAX {
+            request(&mut hooks, &number.to_string(), "Bash");
+            assert!(!answers(&mut hooks).is_empty(), "call {number} is not answered");
+            hooks.on_tool_result(&format!("call-{number}"), false);
+        }
     }
 
     #[test]
