@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::figures::figures;
 use crate::next_commands::flags_to_raise_limits;
 use crate::output::phrases;
-use longhaul_core::{LimitThreshold, Limits, Policy, Run, RunId};
+use longhaul_core::{Limit, LimitThreshold, Limits, Policy, Run, RunId};
 
 /// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.
 pub fn change(args: &LimitArgs, more: &AddLimitArgs, limits: &mut Limits) -> Result<(), Failure> {
@@ -26,9 +26,13 @@ pub fn change(args: &LimitArgs, more: &AddLimitArgs, limits: &mut Limits) -> Res
 
 /// Rejects a run whose limits leave nothing to continue with. `before` is its policy without the flags.
 pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy) -> Result<(), Failure> {
-    // The next turn may cost as much as earlier ones, but that cost is unknown.
     let used = run.limit_usage(run.state().finished_at);
-    let Some((limit, threshold)) = policy.limits.reached(policy.wrap_up, &used) else { return Ok(()) };
+    // The reserve depends on the cost of earlier turns, which is unknown by now. The run itself knew it.
+    let ended_by = run.state().outcome().and_then(|outcome| outcome.limit);
+    let unraised = ended_by.filter(|limit| *limit != Limit::Attempts && policy.limits == before.limits);
+    let reached = policy.limits.reached(policy.wrap_up, &used);
+    let reserve = unraised.map(|limit| (limit, LimitThreshold::Reserve));
+    let Some((limit, threshold)) = reached.or(reserve) else { return Ok(()) };
     let state = match threshold {
         LimitThreshold::Exhausted => "exhausted",
         LimitThreshold::Reserve => "down to its wrap-up reserve",

@@ -227,6 +227,9 @@ fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a token limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-tokens", "150k"], 21);
         assert_wrapped_up(stage, &envelope, "tokens");
+        let unchanged = stage.longhaul(["resume", "@"]).against(server).output();
+        assert_eq!(unchanged.code, 2, "{unchanged:?}");
+        unchanged.assert_error(&["the token limit is ", "--max-tokens"]);
     });
 }
 

@@ -27,13 +27,23 @@ pub(super) enum NextStart {
     None,
 }
 
+/// Returns whether the phase has results in worktrees that are not merged.
+fn needs_merge(policy: &WorkflowPolicy, phase: usize, state: &PhaseState) -> bool {
+    let is_open = match state.stage {
+        PhaseStage::Reopened { .. } | PhaseStage::Listing | PhaseStage::Running => true,
+        PhaseStage::Pending | PhaseStage::Merging | PhaseStage::Ended => false,
+    };
+    let has_results = state.items.iter().filter_map(ItemState::outcome).any(|end| is_done(&end));
+    is_open && has_results && policy.phases[phase].has_worktrees
+}
+
 impl Workflow {
     /// Orders everything that the state allows.
     pub(super) fn advance(&mut self, policy: &WorkflowPolicy, at: Moment) {
         self.update_clock(at);
         while self.state.stage == WorkflowStage::Running {
             let is_changed = self.end_phase(policy, at)
-                || self.finish_if_due(at)
+                || self.finish_if_due(policy, at)
                 || self.exhaust_time(policy, at)
                 || self.continue_iteration(policy, at)
                 || self.order_start(policy, at);
@@ -54,16 +64,18 @@ impl Workflow {
         }
     }
 
-    /// Ends the first phase whose items have all ended, or merges its worktrees.
+    /// Ends the first phase whose items have all ended, or merges its worktrees. Once the condition holds, no further
+    /// item starts, so that the finished ones are merged.
     fn end_phase(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
         let can_merge = !self.state.is_stopping();
         for (phase, state) in self.state.phases.iter().enumerate() {
             let has_ended = state.items.iter().all(|item| item.outcome().is_some());
-            if state.stage != PhaseStage::Running || !has_ended {
+            let needs_merge = needs_merge(policy, phase, state);
+            let is_cut_short = self.until_holds() && needs_merge && !state.has_live_item();
+            if !(is_cut_short || state.stage == PhaseStage::Running && has_ended) {
                 continue;
             }
-            let has_results = state.items.iter().filter_map(ItemState::outcome).any(|end| is_done(&end));
-            if !(policy.phases[phase].has_worktrees && has_results) {
+            if !needs_merge {
                 let outcome = state.item_outcome();
                 self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem: None, stops: false });
                 return true;
@@ -78,13 +90,15 @@ impl Workflow {
     }
 
     /// Finishes or suspends the workflow if nothing further starts and no run or merge is left.
-    fn finish_if_due(&mut self, at: Moment) -> bool {
+    fn finish_if_due(&mut self, policy: &WorkflowPolicy, at: Moment) -> bool {
         let state = &self.state;
         if !self.is_quiet() {
             return false;
         }
         let has_suspended = state.all_items().any(|(_, item)| item.status == ItemStatus::Suspended);
-        let held = self.until_holds().then_some(Outcome::DONE);
+        let is_merged =
+            state.phases.iter().enumerate().all(|(phase, state)| !needs_merge(policy, phase, state));
+        let held = (self.until_holds() && is_merged).then_some(Outcome::DONE);
         let outcome = match (state.cancelled_by, state.suspended_by) {
             (Some(source), _) => Some(Outcome::cancelled(source)),
             (None, Some(source)) if has_suspended || state.stop.or(held).is_none() => {

@@ -278,13 +278,15 @@ impl WorkflowState {
 }
 
 impl PhaseState {
-    /// Returns `done`, or the outcome of the first item that did not finish as `done`.
+    /// Returns `done`, or the outcome of the first item that did not finish as `done`: `partial` if it has not ended.
     pub(super) fn item_outcome(&self) -> Outcome {
-        self.items
-            .iter()
-            .filter_map(ItemState::outcome)
-            .find(|outcome| !is_done(outcome))
-            .unwrap_or(Outcome::DONE)
+        let partial = Outcome { kind: OutcomeKind::Partial, ..Outcome::DONE };
+        let mut outcomes = self.items.iter().map(|item| item.outcome().unwrap_or(partial));
+        outcomes.find(|outcome| !is_done(outcome)).unwrap_or(Outcome::DONE)
+    }
+
+    pub(super) fn has_live_item(&self) -> bool {
+        self.items.iter().any(|item| matches!(item.status, ItemStatus::Live | ItemStatus::Suspended))
     }
 
     /// Returns whether the phase ended with every item done and none deferred.

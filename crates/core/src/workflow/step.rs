@@ -146,6 +146,13 @@ impl Workflow {
 
     fn on_run_ended(&mut self, policy: &WorkflowPolicy, now: Now, key: RunKey, end: RunEnd) {
         let Some(item) = self.state.item(key).filter(|item| item.status == ItemStatus::Live) else { return };
+        // It was suspended before the cancellation reached it. Suspended, it could continue later, on its own.
+        let cancelled_by = self.state.cancelled_by.filter(|_| end.outcome.kind == OutcomeKind::Suspended);
+        if let Some(source) = cancelled_by.map(cancelling) {
+            let actions = [item.start_action(key), WorkflowAction::StopRun { key, source }];
+            self.observations.waiting.remove(&key);
+            return self.step.actions.extend(actions);
+        }
         let (next, parked_until) = after_run(&self.state, &policy.phases[key.phase], item, &end, now);
         self.record(WorkflowRecord::RunEnded { at: now.at, key, end, next, parked_until });
     }

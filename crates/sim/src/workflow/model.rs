@@ -28,6 +28,8 @@ pub(crate) struct ModelRun {
     pub parked_until: Option<Moment>,
     /// Whether the user resumed it on its own before the last reopening, so that it did not fail again.
     pub is_continued: bool,
+    /// Whether its item has left the list.
+    pub is_replaced: bool,
     /// Number of reopenings before its last end.
     pub reopens: u32,
 }
@@ -153,12 +155,23 @@ impl Model<'_> {
         self.runs.range(key(0)..=key(u32::MAX)).next_back().map(|(_, run)| run)
     }
 
-    /// Replaces the items of a phase. The runs of items with another name do not count any more.
+    /// Returns how an item ended, `partial` if it has no end for good.
+    pub(crate) fn end_of(&self, phase: usize, item: u32) -> OutcomeKind {
+        let is_final = |run: &&ModelRun| {
+            matches!(run.next, Some(AfterRun::Complete | AfterRun::Continue | AfterRun::Stop))
+                && !run.is_replaced
+                && (run.is_done() || run.reopens == self.reopens)
+        };
+        let end = self.last_run(phase, item).filter(is_final).and_then(|run| run.end);
+        end.map_or(OutcomeKind::Partial, |end| end.outcome.kind)
+    }
+
+    /// Replaces the items of a phase. The runs of items with other names do not count any more.
     pub(crate) fn replace_items(&mut self, phase: usize, items: &[String]) {
         let old = std::mem::replace(&mut self.phases[phase].items, items.to_vec());
         for (key, run) in self.runs.iter_mut().filter(|(key, _)| key.phase == phase) {
             let item = key.item as usize;
-            run.is_continued &= old.get(item) == items.get(item);
+            run.is_replaced |= old.get(item) != items.get(item);
         }
     }
 

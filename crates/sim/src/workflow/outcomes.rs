@@ -1,6 +1,6 @@
 //! Oracles of what follows a run, and of how a workflow finishes.
 
-use super::model::{Facts, Model};
+use super::model::{Facts, Model, ModelPhase};
 use crate::oracles::{Oracle, OracleResult, ensure};
 use longhaul_core::{AfterRun, Moment, Outcome, OutcomeKind, Reaction, RunEnd, RunKey, Span};
 
@@ -17,6 +17,8 @@ pub(crate) fn check_reaction(
     parked_until: Option<Moment>,
     at: Moment,
 ) -> OracleResult {
+    let is_left = end.outcome.kind == OutcomeKind::Suspended && model.cancelled_by.is_some();
+    ensure(!is_left, Oracle::Cancels, || format!("{key:?} stays suspended in a cancelled workflow"))?;
     let expected = expected_next(model, key, end);
     ensure(next == expected, Oracle::GivesUp, || {
         format!("{} of {key:?} is followed by {next:?}, not by {expected:?}", end.outcome.kind)
@@ -83,6 +85,15 @@ pub(crate) fn check_finish(model: &Model<'_>, outcome: &Outcome, facts: &Facts) 
     ensure(kind != OutcomeKind::Done || is_done, Oracle::NoFalseSuccess, || {
         format!("done in iteration {}, the condition is {:?}", model.iteration, model.holds)
     })?;
+    // The list of a phase that ended as failed could not be read.
+    let is_unmerged = |(index, phase): (usize, &ModelPhase)| {
+        let has_results =
+            (0..phase.items.len() as u32).any(|item| model.end_of(index, item) == OutcomeKind::Done);
+        let has_failed = phase.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Failed);
+        model.policy.phases[index].has_worktrees && has_results && !phase.is_merged && !has_failed
+    };
+    let is_lost = kind == OutcomeKind::Done && model.phases.iter().enumerate().any(is_unmerged);
+    ensure(!is_lost, Oracle::NoFalseSuccess, || "done, but results are not merged".to_owned())?;
     let has_reason = match (model.stop, kind) {
         (Some(stop), _) => kind == stop,
         (None, OutcomeKind::Done) => is_done,

@@ -252,7 +252,8 @@ fn check_key(model: &Model<'_>, key: &RunKey, resumed: bool) -> OracleResult {
         // Another list of items may have replaced an item that is done.
         !run.is_live && (run.reopens < model.reopens || is_open(run.next, &[AfterRun::Retry]))
     });
-    let is_continued = last.is_some_and(|run| run.is_continued && run.reopens < model.reopens);
+    let is_continued =
+        last.is_some_and(|run| run.is_continued && !run.is_replaced && run.reopens < model.reopens);
     ensure(!is_continued, Oracle::OneEnd, || format!("{key:?} replaces a run that the user continued"))?;
     ensure(may_start, Oracle::OneEnd, || format!("{key:?} starts next to {last:?}"))
 }
@@ -368,8 +369,14 @@ fn refuse_share(
 
 /// Every item of the phase must have ended for good.
 fn check_items_ended(model: &Model<'_>, phase: usize) -> OracleResult {
+    // Once the condition holds, no further item starts, and the results are merged.
+    let is_cut_short = model.holds == Some(true) && model.policy.phases[phase].has_worktrees;
     let is_final = |item: usize| {
-        model.last_run(phase, item as u32).is_some_and(|run| {
+        let last = model.last_run(phase, item as u32);
+        if is_cut_short {
+            return last.is_none_or(|run| !run.is_live && !run.is_suspended);
+        }
+        last.is_some_and(|run| {
             let is_settled =
                 matches!(run.next, Some(AfterRun::Complete | AfterRun::Continue | AfterRun::Stop));
             !run.is_live && is_settled
@@ -389,8 +396,7 @@ fn end_phase(
     if problem.is_none() {
         check_items_ended(model, phase)?;
         let items = 0..model.phases[phase].items.len() as u32;
-        let ends: Vec<OutcomeKind> =
-            items.filter_map(|item| Some(model.last_run(phase, item)?.end?.outcome.kind)).collect();
+        let ends: Vec<OutcomeKind> = items.map(|item| model.end_of(phase, item)).collect();
         let expected = ends.iter().find(|kind| **kind != OutcomeKind::Done).unwrap_or(&OutcomeKind::Done);
         ensure(outcome.kind == *expected, Oracle::NoFalseSuccess, || {
             format!("phase {phase} ends as {}, its runs as {ends:?}", outcome.kind)

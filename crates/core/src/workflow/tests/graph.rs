@@ -276,6 +276,37 @@ fn worktrees_are_merged() {
 }
 
 #[test]
+fn finished_items_are_merged_when_the_condition_holds() {
+    let mut policy = WorkflowPolicy { until_after: Some(1), parallel_max: 2, ..policy("work* check") };
+    policy.phases[0].has_worktrees = true;
+    policy.phases[1].needs.clear();
+    check_rest(
+        &policy,
+        "start; items work a b c",
+        "ends check done; until yes; ends work1 done; merged work",
+        expect![[r#"
+            ends check done            check done -> complete; check ended done; until; > check until
+            until yes                  until true
+            ends work1 done            work1 done -> complete; merge work; > merge work
+            merged work                work ended partial; done; > finish 0
+        "#]],
+    );
+    // A suspended workflow merges once it continues.
+    check_rest(
+        &policy,
+        "start; items work a b c",
+        "ends check done; until yes; suspend sigterm; ends work1 done; taken 1m",
+        expect![[r#"
+            ends check done            check done -> complete; check ended done; until; > check until
+            until yes                  until true
+            suspend sigterm            suspend by sighup; > stop work1 sighup
+            ends work1 done            work1 done -> complete; suspended; > finish 129
+            taken 1m                   taken over; merge work; > merge work
+        "#]],
+    );
+}
+
+#[test]
 fn conflicts_need_a_person() {
     check(
         &{

@@ -32,6 +32,20 @@ fn cancel_by_a_signal_does_not_suspend_runs() {
 }
 
 #[test]
+fn cancel_reaches_a_run_that_was_just_suspended() {
+    check(
+        &policy("work"),
+        "starts work; suspend term; cancel person; ends work suspended 1; ends work cancelled 1",
+        expect![[r#"
+            suspend term               suspend by sigterm; > stop work sigterm
+            cancel person              cancel by person; > stop work person
+            ends work suspended 1      > start work; > stop work person
+            ends work cancelled 1      work cancelled -> stop; work ended cancelled; cancelled; > finish 130
+        "#]],
+    );
+}
+
+#[test]
 fn cancel_without_live_runs_finishes_at_once() {
     check(
         &policy("work*"),
