@@ -4,7 +4,6 @@
 mod build_time;
 mod calls;
 mod disk;
-mod drills;
 mod fleet;
 mod hooks;
 mod instant;
@@ -12,7 +11,6 @@ mod launch;
 mod ledger;
 mod logs;
 mod long_line;
-mod outages;
 mod recording;
 mod recover;
 mod report;
@@ -92,8 +90,6 @@ const BENCHES: &[(&str, Run)] = &[
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
     ("workflow", workflow::bench),
-    ("outages", outages::bench),
-    ("drills", drills::bench),
     (BUILD, build_time::bench),
 ];
 

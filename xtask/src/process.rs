@@ -7,7 +7,7 @@
 
 use crate::programs::succeed;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -137,22 +137,6 @@ pub fn wakeups(pid: u32) -> u64 {
 
 /// A child that is killed when dropped, so that a failed measurement leaves no process.
 pub struct KillOnDrop(pub Child);
-
-impl KillOnDrop {
-    /// Waits for the child's end, and calls `probe` meanwhile. Kills a child that takes longer than `timeout`.
-    pub fn wait(&mut self, timeout: Duration, mut probe: impl FnMut(&mut Child)) -> io::Result<ExitStatus> {
-        let started = Instant::now();
-        while started.elapsed() < timeout {
-            if let Some(status) = self.0.try_wait()? {
-                return Ok(status);
-            }
-            probe(&mut self.0);
-            sleep(PROBE_INTERVAL);
-        }
-        self.0.kill()?;
-        self.0.wait()
-    }
-}
 
 impl Drop for KillOnDrop {
     fn drop(&mut self) {

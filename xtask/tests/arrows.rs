@@ -34,7 +34,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "longhaul-workflow",
         ],
     ),
-    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill", "longhaul-sim"]),
+    ("xtask", &["longhaul-agent", "longhaul-core", "longhaul-drill"]),
 ];
 
 /// The pure crates may never depend on [`IMPURE`] crates, directly or not: runtimes, clocks, randomness, the

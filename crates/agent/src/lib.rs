@@ -70,4 +70,4 @@ pub use snapshot::{AttemptSnapshot, EventCounts};
 pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
 pub use tool_input::ToolArgument;
-pub use user_tables::{Tables, UserTables, UserTablesError};
+pub use user_tables::{Tables, UserTablesError};

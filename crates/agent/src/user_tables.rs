@@ -3,16 +3,6 @@
 use crate::{EffectRules, Prices, TableError};
 use std::sync::Arc;
 
-/// Tables as the user wrote them, in the format of the bundled ones. Without a user table, the bundled one
-/// alone applies.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct UserTables {
-    /// Prices, which take precedence over the bundled ones: see `prices.toml`.
-    pub prices: Option<String>,
-    /// Calls with side effects, in addition to the bundled ones: see `effects.toml`.
-    pub effects: Option<String>,
-}
-
 /// A user table that cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UserTablesError {
@@ -37,15 +27,18 @@ impl Default for Tables {
     }
 }
 
-impl TryFrom<UserTables> for Tables {
-    type Error = UserTablesError;
-
-    fn try_from(tables: UserTables) -> Result<Tables, UserTablesError> {
+impl Tables {
+    /// Adds the user's tables to the bundled ones, in their format: prices, which take precedence (see
+    /// `prices.toml`), and calls with side effects (see `effects.toml`).
+    ///
+    /// # Errors
+    /// Returns an error if a table cannot be parsed.
+    pub fn new(prices: Option<&str>, effects: Option<&str>) -> Result<Tables, UserTablesError> {
         let mut all = Tables::default();
-        if let Some(text) = &tables.prices {
+        if let Some(text) = prices {
             all.prices = Prices::parse(text).map_err(UserTablesError::Prices)?.overriding(all.prices);
         }
-        if let Some(text) = &tables.effects {
+        if let Some(text) = effects {
             let effects = EffectRules::parse(text).map_err(UserTablesError::Effects)?;
             all.effects = effects.merged_with(EffectRules::clone(&all.effects)).into();
         }

@@ -7,16 +7,22 @@ use crate::next_commands::flags_to_raise_limits;
 use crate::output::phrases;
 use longhaul_core::{Limit, LimitThreshold, Limits, Policy, Run, RunId};
 
-/// Changes the limits of a run that is resumed or rerun. Each flag sets the new total.
-pub fn change(args: &LimitArgs, more: &AddLimitArgs, limits: &mut Limits) -> Result<(), Failure> {
+/// Changes the limits of a run or a workflow that is resumed or rerun. Each flag sets the new total. `subject` names
+/// it in errors.
+pub fn change(
+    subject: &str,
+    args: &LimitArgs,
+    more: &AddLimitArgs,
+    limits: &mut Limits,
+) -> Result<(), Failure> {
     args.apply(limits);
     if let Some(usd) = more.add_budget {
-        let budget = limits.budget.ok_or_else(|| unlimited("--add-budget", "budget"))?;
+        let budget = limits.budget.ok_or_else(|| unlimited(subject, "--add-budget", "budget"))?;
         limits.budget = Some(budget + usd);
     }
     if let Some(time) = more.add_time {
         if limits.time.is_none() && limits.wall.is_none() {
-            return Err(unlimited("--add-time", "time limit"));
+            return Err(unlimited(subject, "--add-time", "time limit"));
         }
         limits.time = limits.time.map(|limit| limit + time);
         limits.wall = limits.wall.map(|limit| limit + time);
@@ -49,10 +55,10 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     Err(Failure::usage(error, hint))
 }
 
-fn unlimited(flag: &str, limit: &str) -> Failure {
+fn unlimited(subject: &str, flag: &str, limit: &str) -> Failure {
     Failure::usage(
-        format!("{flag}: the run has no {limit} to add to"),
-        "leave it out: without a limit the run continues",
+        format!("{flag}: the {subject} has no {limit} to add to"),
+        format!("leave it out: without a limit the {subject} continues"),
     )
 }
 

@@ -4,42 +4,11 @@
 use longhaul::find_agent::find_claude;
 use longhaul_agent::default_dialect;
 use longhaul_core::{
-    AgentProgram, Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec,
-    Span, StartupError, Usd, exact_span,
+    Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec, Span,
+    StartupError, Usd, exact_span,
 };
 use longhaul_store::{Journal, RunDir};
 use std::path::Path;
-
-/// The settings of a run that its commands depend on.
-#[derive(Clone, Copy, Debug)]
-pub struct CommandContext<'a> {
-    /// Limits and schedules.
-    pub policy: &'a Policy,
-    /// The requested model.
-    pub model: Option<&'a str>,
-    /// The requested permission mode.
-    pub permission_mode: Option<&'a str>,
-    /// The agent.
-    pub agent: &'a AgentProgram,
-}
-
-impl CommandContext<'_> {
-    /// Returns whether the agent has Claude Code's models and permission modes.
-    fn is_claude(&self) -> bool {
-        self.agent.name == default_dialect().name()
-    }
-}
-
-impl<'a> From<&'a RunSpec> for CommandContext<'a> {
-    fn from(spec: &'a RunSpec) -> CommandContext<'a> {
-        CommandContext {
-            policy: &spec.policy,
-            model: spec.model.as_deref(),
-            permission_mode: spec.permission_mode.as_deref(),
-            agent: &spec.agent,
-        }
-    }
-}
 
 /// Returns the commands that continue the finished run of this directory, the likeliest first. The list is empty
 /// if nothing needs to be done or its files cannot be read.
@@ -61,15 +30,14 @@ pub fn notified_command(id: &RunId, run: &Run, spec: &RunSpec) -> String {
 
 /// Returns the commands that continue a finished or suspended run, the likeliest first. The list is empty if
 /// nothing needs to be done.
-pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContext<'a>>) -> Vec<String> {
-    let context = context.into();
+pub fn next_commands(id: &RunId, run: &Run, spec: &RunSpec) -> Vec<String> {
     let state = run.state();
     let Some(outcome) = state.outcome() else {
         let is_suspended = matches!(state.phase, Phase::Suspended { .. });
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
     let used = run.limit_usage(state.finished_at);
-    let more = flags_to_raise_limits(context.policy, &used, outcome.limit)
+    let more = flags_to_raise_limits(&spec.policy, &used, outcome.limit)
         .map(|flags| format!(" {flags}"))
         .unwrap_or_default();
     let resume =
@@ -77,23 +45,27 @@ pub fn next_commands<'a>(id: &RunId, run: &Run, context: impl Into<CommandContex
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
         (OutcomeKind::NotStarted | OutcomeKind::Failed, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
-            unusable(state.startup, context, resume)
+            unusable(state.startup, spec, resume)
         }
-        (_, fault) => by_fault(outcome, fault, context)
+        (_, fault) => by_fault(outcome, fault, spec)
             .map_or_else(|| vec![resume("")], |flags| flags.iter().map(|flags| resume(flags)).collect()),
     }
 }
 
+/// Returns whether the agent has Claude Code's models and permission modes.
+fn is_claude(spec: &RunSpec) -> bool {
+    spec.agent.name == default_dialect().name()
+}
+
 /// Returns the flags of `resume` that address the fault, one entry per command, or `None` if the fault needs
 /// no flags.
-fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>) -> Option<Vec<String>> {
-    let CommandContext { policy, model, permission_mode, .. } = context;
+fn by_fault(outcome: Outcome, fault: Option<Fault>, spec: &RunSpec) -> Option<Vec<String>> {
     match fault.filter(|_| outcome.limit.is_none()) {
-        Some(Fault::Permission) if !context.is_claude() => {
+        Some(Fault::Permission) if !is_claude(spec) => {
             Some(["--allow-tools '*'", "--allow-denials"].map(str::to_owned).to_vec())
         }
         Some(Fault::Permission) => {
-            let stronger = match permission_mode {
+            let stronger = match spec.permission_mode.as_deref() {
                 Some("bypassPermissions") => &[][..],
                 Some("acceptEdits") => &["bypassPermissions"],
                 Some(_) | None => &["acceptEdits", "bypassPermissions"],
@@ -101,17 +73,17 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
             let modes = stronger.iter().map(|mode| format!("--permission-mode {mode}"));
             Some(modes.chain(["--allow-denials".to_owned()]).collect())
         }
-        Some(Fault::ModelUnknown) if !context.is_claude() => Some(Vec::new()),
+        Some(Fault::ModelUnknown) if !is_claude(spec) => Some(Vec::new()),
         Some(Fault::ModelUnknown) => {
-            let other = if model == Some("sonnet") { "opus" } else { "sonnet" };
+            let other = if spec.model.as_deref() == Some("sonnet") { "opus" } else { "sonnet" };
             Some(vec![format!("--model {other}")])
         }
         Some(Fault::AttemptTimeout) => {
-            let longer = policy.attempt_timeout?.doubled(1);
+            let longer = spec.policy.attempt_timeout?.doubled(1);
             Some(vec![format!("--attempt-timeout {}", exact_span(longer))])
         }
         Some(Fault::OutOfMemory) => {
-            let bytes = policy.limits.memory?.saturating_mul(2);
+            let bytes = spec.policy.limits.memory?.saturating_mul(2);
             Some(vec![format!("--memory-limit {}M", bytes >> 20)])
         }
         // The others need no flags.
@@ -120,13 +92,9 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, context: CommandContext<'_>)
 }
 
 /// Returns the commands for a run whose agent refused to start.
-fn unusable(
-    startup: Option<StartupError>,
-    context: CommandContext<'_>,
-    resume: impl Fn(&str) -> String,
-) -> Vec<String> {
+fn unusable(startup: Option<StartupError>, spec: &RunSpec, resume: impl Fn(&str) -> String) -> Vec<String> {
     // These commands, and what `longhaul doctor` checks, are for Claude Code.
-    if !context.is_claude() {
+    if !is_claude(spec) {
         let can_resume = startup != Some(StartupError::UnknownPermissionMode);
         return can_resume.then(|| resume("")).into_iter().collect();
     }
@@ -145,7 +113,7 @@ fn unusable(
             | StartupError::SessionHeld,
         )
         | None => {
-            let other = find_claude(None).ok().filter(|found| *found != context.agent.program);
+            let other = find_claude(None).ok().filter(|found| *found != spec.agent.program);
             let other =
                 other.map(|found| resume(&format!("--agent-path {}", quoted(&found.display().to_string()))));
             other.into_iter().chain(["longhaul doctor".to_owned(), resume("")]).collect()

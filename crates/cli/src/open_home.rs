@@ -8,7 +8,7 @@ use longhaul::find_agent::{claude_config_dir, claude_session_file};
 use longhaul_agent::did_you_mean;
 use longhaul_core::{Run, RunId};
 use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id, only_match};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::{env, fs};
 
 // A prefix that matches more runs than this must be longer.
@@ -158,17 +158,15 @@ impl From<StoreError> for Failure {
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be
 /// continued from its transcript.
 pub fn hint(error: &StoreError) -> Option<String> {
-    let transcript = error.unreadable_run_dir().and_then(transcript_of);
+    let transcript = error
+        .unreadable_run_dir()
+        .and_then(|dir| best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?));
     let handoff = transcript.map(|path| {
         let path = quoted(&path.display().to_string());
         format!("the work is still on record: longhaul handoff --from-transcript {path}")
     });
     let hints: Vec<String> = error.hint().into_iter().chain(handoff).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
-}
-
-fn transcript_of(dir: &Path) -> Option<PathBuf> {
-    best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?)
 }
 
 /// Returns the file with the most of a run's work: its session file, or else the last stream that is not

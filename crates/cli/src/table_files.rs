@@ -3,7 +3,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, OrFailure};
-use longhaul_agent::{Tables, UserTables, UserTablesError};
+use longhaul_agent::{Tables, UserTablesError};
 use longhaul_store::{open_regular, read_at_most};
 use std::io;
 use std::path::Path;
@@ -16,12 +16,11 @@ const PRICES_HINT: &str = "the file has `dated = \"2026-11-21\"`; each `[[model]
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `starts_with = [\"prod\"]`";
 
-pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
-    let tables = UserTables {
-        prices: args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?,
-        effects: args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?,
-    };
-    Tables::try_from(tables.clone()).map_err(|error| {
+/// Returns the text of the tables of prices and of effects.
+pub fn tables(args: &RunArgs) -> Result<(Option<String>, Option<String>), Failure> {
+    let prices = args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?;
+    let effects = args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?;
+    Tables::new(prices.as_deref(), effects.as_deref()).map_err(|error| {
         let (path, hint) = match &error {
             UserTablesError::Prices(_) => (&args.prices_file, PRICES_HINT),
             UserTablesError::Effects(_) => (&args.effects_file, EFFECTS_HINT),
@@ -30,7 +29,7 @@ pub fn tables(args: &RunArgs) -> Result<UserTables, Failure> {
         let path = path.as_deref().unwrap_or(Path::new("")).display();
         Failure::usage(format!("cannot read {path}: {error}"), hint)
     })?;
-    Ok(tables)
+    Ok((prices, effects))
 }
 
 /// Reads a user's file completely, because it is stored with the run.

@@ -3,7 +3,7 @@
 //! From best to worst: the session as-is, a copy of its file, a repaired file, a fork, a new session with a
 //! handoff prompt, and a new session with only the task.
 
-use crate::{AttemptPlan, Fault, PromptKind, SessionId, SessionPlan, words::stored_enum};
+use crate::{AttemptPlan, Fault, PromptKind, SessionPlan, words::stored_enum};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -69,14 +69,6 @@ pub enum Continuity {
     Branched,
     /// The new messages follow nothing in the earlier history: the agent silently started from scratch.
     Unrelated,
-}
-
-/// Returns the session whose history the attempt starts with, or `None` if it starts without one.
-pub(crate) fn source_session(plan: &SessionPlan) -> Option<&SessionId> {
-    match plan {
-        SessionPlan::New(_) => None,
-        SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
-    }
 }
 
 /// Returns the strategy for a session in this state, or `None` if it cannot be resumed. A strategy that was

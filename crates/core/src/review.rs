@@ -2,6 +2,7 @@
 
 use crate::{Evidence, Fault, OutageBound, Policy, Remedy, Span, StopCause, classify, remedy};
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 // A reviewer that crashed or gave no answer three times fails for a reason that a further request does not
 // change.
@@ -37,9 +38,10 @@ pub struct ReviewVerdict {
 }
 
 /// The result of one reviewer process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ReviewResult {
     /// The task is complete.
     Passed,
@@ -47,17 +49,6 @@ pub enum ReviewResult {
     Failed(u32),
     /// The reviewer gave no verdict, because of this fault.
     NoVerdict(Fault),
-}
-
-impl ReviewResult {
-    /// Returns the wire word, without the fault and the number.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ReviewResult::Passed => "passed",
-            ReviewResult::Failed(_) => "failed",
-            ReviewResult::NoVerdict(_) => "no_verdict",
-        }
-    }
 }
 
 /// Returns the result of a reviewer with this evidence. An answer that contradicts itself does not pass.

@@ -138,6 +138,14 @@ impl SessionPlan {
         }
     }
 
+    /// Returns the session whose history the attempt starts with, or `None` if it starts without one.
+    pub fn source(&self) -> Option<&SessionId> {
+        match self {
+            SessionPlan::New(_) => None,
+            SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
+        }
+    }
+
     /// Returns whether the ids can be passed to an agent. An imported journal may contain anything.
     pub fn is_valid(&self) -> bool {
         match self {

@@ -26,11 +26,16 @@ impl Tokens {
 
     /// Returns these tokens minus `other`. A category of which `other` has more becomes 0.
     pub fn saturating_sub(self, other: Tokens) -> Tokens {
+        self.combine(other, u64::saturating_sub)
+    }
+
+    /// Combines the two counts of each category.
+    pub fn combine(self, other: Tokens, with: fn(u64, u64) -> u64) -> Tokens {
         Tokens {
-            input: self.input.saturating_sub(other.input),
-            output: self.output.saturating_sub(other.output),
-            cache_read: self.cache_read.saturating_sub(other.cache_read),
-            cache_write: self.cache_write.saturating_sub(other.cache_write),
+            input: with(self.input, other.input),
+            output: with(self.output, other.output),
+            cache_read: with(self.cache_read, other.cache_read),
+            cache_write: with(self.cache_write, other.cache_write),
         }
     }
 }
@@ -38,12 +43,7 @@ impl Tokens {
 impl Add for Tokens {
     type Output = Tokens;
     fn add(self, other: Tokens) -> Tokens {
-        Tokens {
-            input: self.input.saturating_add(other.input),
-            output: self.output.saturating_add(other.output),
-            cache_read: self.cache_read.saturating_add(other.cache_read),
-            cache_write: self.cache_write.saturating_add(other.cache_write),
-        }
+        self.combine(other, u64::saturating_add)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Prices tokens in whole nanodollars, so that the API's log and the agent's own total agree to the last
 //! digit. The table holds the models that drills use; it never prices real usage.
 
-use std::ops::{Add, AddAssign};
+use std::ops::Add;
 
 use longhaul_core::Tokens;
 use serde::{Deserialize, Serialize};
@@ -27,12 +27,6 @@ impl Add for Nanodollars {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self(self.0 + other.0)
-    }
-}
-
-impl AddAssign for Nanodollars {
-    fn add_assign(&mut self, other: Self) {
-        self.0 += other.0;
     }
 }
 

@@ -2,14 +2,10 @@
 //! writes, never follows a symbolic link and never leaves the given folder.
 
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::Path;
 use std::{fs, io};
 
 use sha2::{Digest, Sha256};
-
-/// Limit of the number of files. A drill's workspace has about five.
-const FILES_MAX: usize = 10_000;
 
 /// File contents by path relative to the workspace, with `/` between the parts.
 pub type WorkspaceFiles = BTreeMap<String, Vec<u8>>;
@@ -66,16 +62,13 @@ pub fn read(root: &Path) -> io::Result<WorkspaceFiles> {
                 let content = fs::read(&path).map_err(|error| cannot_read(&path, &error))?;
                 files.insert(relative(root, &path), content);
             }
-            if files.len() + folders.len() > FILES_MAX {
-                return Err(cannot_read(root, &format!("more than {FILES_MAX} files")));
-            }
         }
     }
     Ok(files)
 }
 
-fn cannot_read(path: &Path, reason: &dyn Display) -> io::Error {
-    io::Error::other(format!("cannot read {}: {reason}", path.display()))
+fn cannot_read(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::other(format!("cannot read {}: {error}", path.display()))
 }
 
 /// Returns one line for each file that is missing, is unexpected or has other contents than expected.

@@ -12,13 +12,6 @@ pub(crate) struct Counts {
     pub total: u32,
 }
 
-impl Counts {
-    fn add(&mut self, is_complete: bool) {
-        self.total += 1;
-        self.complete += u32::from(is_complete);
-    }
-}
-
 /// Counts in one of three forms: boxes, rows of tables, or headings with a status.
 /// `None` if the text has none of them.
 pub(crate) fn count(text: &str) -> Option<Claim<Counts>> {
@@ -98,7 +91,9 @@ fn headings(lines: &[&DocumentLine]) -> Option<(usize, Counts)> {
 fn counts(requirements: impl Iterator<Item = (usize, bool)>) -> Option<(usize, Counts)> {
     let mut result: Option<(usize, Counts)> = None;
     for (line, is_complete) in requirements {
-        result.get_or_insert((line, Counts::default())).1.add(is_complete);
+        let (_, counts) = result.get_or_insert((line, Counts::default()));
+        counts.total += 1;
+        counts.complete += u32::from(is_complete);
     }
     result
 }

@@ -77,7 +77,7 @@ impl LiveClock {
     }
 }
 
-fn calendar_now() -> Moment {
+pub(crate) fn calendar_now() -> Moment {
     Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
 }
 

@@ -13,4 +13,4 @@ pub use longhaul_store::{
 pub use longhaul_store::{AttemptDir, AttemptFile, Durability};
 
 // Directories in creation.
-pub use longhaul_store::{Day, ImportedDir, NewRun, NewWorkflow, WorkflowStartLock};
+pub use longhaul_store::{Day, ImportedDir, NewRun};

@@ -3,6 +3,6 @@
 //! The ledger is an index: it can be deleted at any time, and no run depends on it.
 
 pub use longhaul_store::{
-    CatchUpStats, CostRow, DatabaseError, Difference, DifferenceKind, JournalPosition, LedgerAttempt,
-    LedgerEntry, LedgerError, LedgerSpend, ModelUsage, Quarter, RunState,
+    CatchUpStats, CostRow, DatabaseError, JournalPosition, LedgerAttempt, LedgerEntry, LedgerError,
+    LedgerSpend, ModelUsage, Quarter, RunState,
 };

@@ -15,27 +15,16 @@ const LONG_WAIT: Span = Span::from_mins(15);
 // The first sentences are enough to recognize a task.
 const TASK_CHARS_MAX: usize = 200;
 
-/// The kind of a notification.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum NotificationKind {
-    /// The run finished.
-    Outcome,
-    /// The run finished, and only a person can continue it.
-    NeedsPerson,
-    /// The run starts to wait for more than a quarter of an hour.
-    Waiting,
-}
-
-impl NotificationKind {
-    /// Returns the wire word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            NotificationKind::Outcome => "outcome",
-            NotificationKind::NeedsPerson => "needs_person",
-            NotificationKind::Waiting => "waiting",
-        }
+longhaul_core::word_enum! {
+    /// The kind of a notification.
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum NotificationKind {
+        /// The run finished.
+        Outcome = "outcome",
+        /// The run finished, and only a person can continue it.
+        NeedsPerson = "needs_person",
+        /// The run starts to wait for more than a quarter of an hour.
+        Waiting = "waiting",
     }
 }
 

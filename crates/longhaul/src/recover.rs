@@ -62,7 +62,7 @@ async fn open_run<'a>(
     dir.clear_scratch();
     let history = loaded.history();
     let run = history.run().clone();
-    let marker = RunMarker::new(&dir, &plan);
+    let marker = RunMarker::new(&dir, &plan.marker);
     if run.state().outcome().is_none()
         && let Some(stream) = stream_of_original(&marker, &dir)
     {
@@ -147,7 +147,7 @@ async fn open_run<'a>(
     }
     let config = WorldConfig {
         home,
-        marker: RunMarker::new(&dir, &plan),
+        marker: RunMarker::new(&dir, &plan.marker),
         environment: environment.with_harness(&plan.spec, &dir),
         dir,
         dialect,

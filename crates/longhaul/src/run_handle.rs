@@ -22,21 +22,15 @@ pub struct RunHandle {
     outcome: oneshot::Receiver<Result<RunReport, RunError>>,
 }
 
-/// The run's end of a handle.
-pub(crate) struct HandleSender {
-    pub(crate) events: EventSender,
-    pub(crate) outcome: oneshot::Sender<Result<RunReport, RunError>>,
-}
+/// Sends the outcome of a run to its handle.
+type OutcomeSender = oneshot::Sender<Result<RunReport, RunError>>;
 
 impl RunHandle {
-    pub(crate) fn new(canceller: Canceller) -> (RunHandle, HandleSender) {
+    pub(crate) fn new(canceller: Canceller) -> (RunHandle, EventSender, OutcomeSender) {
         let (event_sender, events) = mpsc::channel(EVENTS_MAX);
         let (outcome_sender, outcome) = oneshot::channel();
-        let sender = HandleSender {
-            events: EventSender { events: event_sender, is_missing: false },
-            outcome: outcome_sender,
-        };
-        (RunHandle { canceller, events: Some(events), outcome }, sender)
+        let event_sender = EventSender { events: event_sender, is_missing: false };
+        (RunHandle { canceller, events: Some(events), outcome }, event_sender, outcome_sender)
     }
 
     /// Returns the run's events from its start. A second call returns a stream without events.

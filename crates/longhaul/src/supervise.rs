@@ -42,7 +42,7 @@ pub(crate) async fn supervise(
     let path = dir.path().to_owned();
     let config = WorldConfig {
         home,
-        marker: RunMarker::new(&dir, &plan),
+        marker: RunMarker::new(&dir, &plan.marker),
         environment: environment.with_harness(&context.spec, &dir),
         dir,
         dialect,

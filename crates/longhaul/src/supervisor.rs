@@ -1,6 +1,5 @@
 //! The library's entry point: supervises the runs of one home. It never decides how a run continues.
 
-use crate::run_handle::HandleSender;
 use crate::workflow::{ObservedWorkflow, WorkflowObserver, WorkflowStart};
 use crate::{
     Canceller, Environment, Observed, ObservedRun, Observer, ResumeOptions, RunHandle, RunRequest, RunStart,
@@ -91,7 +90,7 @@ impl Supervisor {
     /// Returns an error if the system refuses the thread.
     pub fn start(&self, start: RunStart) -> Result<RunHandle, SuperviseError> {
         let (canceller, cancels) = Canceller::new();
-        let (handle, HandleSender { mut events, outcome }) = RunHandle::new(canceller.clone());
+        let (handle, mut events, outcome) = RunHandle::new(canceller.clone());
         let (home, environment) = (self.home.clone(), self.environment.clone());
         let run: StartRun = Box::new(move || {
             Box::pin(async move {

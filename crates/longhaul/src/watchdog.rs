@@ -46,7 +46,7 @@ pub enum WatchdogExit {
 /// Returns an error if the run's files cannot be read, or if one of its processes cannot be stopped.
 pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
     let plan = dir.trusted_plan()?;
-    let (marker, policy) = (RunMarker::new(dir, &plan), plan.spec.policy);
+    let (marker, policy) = (RunMarker::new(dir, &plan.marker), plan.spec.policy);
     let Some(orphan_timeout) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
     wait_for_exit(supervisor).await?;
     watch_orphan(dir, &marker, orphan_timeout, policy.stop_grace).await

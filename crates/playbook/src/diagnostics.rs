@@ -24,34 +24,19 @@ pub struct Diagnostics {
     zone: TimeZone,
 }
 
-/// The names of a question in diagnostics.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct QuestionNames {
-    /// Function of the hooks that asks it.
-    function: &'static str,
-    /// File name for failed requests.
-    retries: &'static str,
-    /// Default file name for answers.
-    pub(crate) answer: &'static str,
-    /// Prefix of the headings.
-    heading: &'static str,
-}
-
 /// Returns whether diagnostics can have this name. It becomes part of a file name.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | ' ');
     !name.trim().is_empty() && name.chars().count() <= NAME_CHARS_MAX && name.chars().all(is_plain)
 }
 
-impl QuestionNames {
-    /// Returns the names of this question.
-    pub fn new(question: JudgeQuestion) -> QuestionNames {
-        let (function, retries, answer, heading) = match question {
-            JudgeQuestion::Reflector => ("run_reflector", "retry_reflector", "reflector", "REFLECTOR "),
-            JudgeQuestion::Curator => ("run_curator", "retry_curator", "curator", "CURATOR "),
-            JudgeQuestion::Keypoints => ("extract_keypoints", "retry_extract_keypoints", "reflection", ""),
-        };
-        QuestionNames { function, retries, answer, heading }
+/// Returns the names of a question: the function of the hooks that asks it, the file names for failed requests
+/// and for answers, and the prefix of the headings.
+fn names(question: JudgeQuestion) -> [&'static str; 4] {
+    match question {
+        JudgeQuestion::Reflector => ["run_reflector", "retry_reflector", "reflector", "REFLECTOR "],
+        JudgeQuestion::Curator => ["run_curator", "retry_curator", "curator", "CURATOR "],
+        JudgeQuestion::Keypoints => ["extract_keypoints", "retry_extract_keypoints", "reflection", ""],
     }
 }
 
@@ -72,17 +57,25 @@ impl Diagnostics {
         let _ = write_diagnostic(&self.dir.join("diagnostic"), &stem, text);
     }
 
-    /// Writes a question and its answer.
-    pub fn write_answer(&self, at: Moment, names: QuestionNames, name: &str, prompt: &str, answer: &str) {
-        let heading = names.heading;
+    /// Writes a question and its answer, to a file of this name or of the question's own.
+    pub fn write_answer(
+        &self,
+        at: Moment,
+        question: JudgeQuestion,
+        name: Option<&str>,
+        prompt: &str,
+        answer: &str,
+    ) {
+        let [_, _, own_name, heading] = names(question);
         let text = format!("# {heading}PROMPT\n{prompt}\n\n{RULE}\n\n# {heading}RESPONSE\n{answer}\n");
-        self.write(at, name, &text);
+        self.write(at, name.unwrap_or(own_name), &text);
     }
 
     /// Writes a failed request, or one that succeeded after others failed.
-    pub fn write_request(&self, at: Moment, names: QuestionNames, event: RequestEvent<'_>) {
-        if let Some(line) = line(names.function, event) {
-            self.write(at, names.retries, &line);
+    pub fn write_request(&self, at: Moment, question: JudgeQuestion, event: RequestEvent<'_>) {
+        let [function, retries, ..] = names(question);
+        if let Some(line) = line(function, event) {
+            self.write(at, retries, &line);
         }
     }
 }

@@ -4,7 +4,7 @@
 //! All inputs are read before the question is asked, and only the request is retried. There is always a
 //! result; an empty one has a reason.
 
-use crate::diagnostics::{Diagnostics, QuestionNames};
+use crate::diagnostics::Diagnostics;
 use crate::judge::{Clock, Judge, JudgeError, JudgeReply, RequestEvent, RequestObserver, RetryAdvice};
 use crate::judging::{Excerpt, JudgeQuestion, object_with};
 use crate::templates::{Template, Templates};
@@ -92,16 +92,16 @@ pub async fn extract(
     name: &str,
     observer: RequestObserver<'_>,
 ) -> ExtractionResult {
-    let names = QuestionNames::new(JudgeQuestion::Keypoints);
+    let question = JudgeQuestion::Keypoints;
     let observe = |at, event: RequestEvent<'_>| {
-        diagnostics.write_request(at, names, event);
+        diagnostics.write_request(at, question, event);
         observer(at, event);
     };
     let reply = match judge.ask(prompt, &observe).await {
         Ok(reply) => reply,
         Err(error) => return ExtractionResult { failure: Some(error), ..ExtractionResult::default() },
     };
-    diagnostics.write_answer(clock.now().at, names, name, prompt, &reply.text);
+    diagnostics.write_answer(clock.now().at, question, Some(name), prompt, &reply.text);
     let extraction = parse(&reply.text);
     let failure = extraction.is_none().then(|| JudgeError {
         fault: Fault::Unfinished,

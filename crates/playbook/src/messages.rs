@@ -44,15 +44,8 @@ pub struct Answer {
     pub text: String,
     pub model: String,
     pub tokens: Tokens,
-    pub stop: AnswerStop,
-}
-
-/// Why an answer ended. `Truncated`: it reached the limit of tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AnswerStop {
-    Complete,
-    Truncated,
-    Refused,
+    /// Whether the model refused to answer.
+    pub is_refused: bool,
 }
 
 impl MessagesClient {

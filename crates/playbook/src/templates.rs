@@ -6,9 +6,9 @@
 mod template;
 
 use crate::UserError;
-use longhaul_store::open_regular;
+use longhaul_store::{open_regular, read_at_most};
 use std::fmt::Display;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use template::fill;
 
@@ -85,18 +85,13 @@ impl Templates {
 
 fn read(path: &Path) -> io::Result<Option<String>> {
     let file = match open_regular(path) {
-        Ok(file) => file,
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return Ok(None);
         }
-        Err(error) => return Err(error),
+        file => file?,
     };
-    let mut text = String::new();
-    file.take(TEMPLATE_BYTES_MAX + 1).read_to_string(&mut text)?;
-    if text.len() as u64 > TEMPLATE_BYTES_MAX {
-        return Err(io::Error::other(format!("it is larger than {TEMPLATE_BYTES_MAX} bytes")));
-    }
-    Ok(Some(text))
+    let bytes = read_at_most(file, TEMPLATE_BYTES_MAX)?;
+    String::from_utf8(bytes).map(Some).map_err(io::Error::other)
 }
 
 #[cfg(test)]
@@ -173,6 +168,6 @@ mod tests {
         write(b"\xff");
         assert!(filled().starts_with("cannot read the template DIR/prompts/curator.txt: "), "{}", filled());
         write(&vec![b'x'; 1024 * 1024 + 1]);
-        assert!(filled().contains("it is larger than 1048576 bytes"), "{}", filled());
+        assert!(filled().contains("it is longer than 1048576 bytes"), "{}", filled());
     }
 }

@@ -44,13 +44,12 @@ fn simulate(args: &Args, subject: Subject, count: u64) -> bool {
     let failed_file = args.failed.as_ref().map(|dir| dir.join(failed_file(subject)));
     let failed_text = failed_file.as_ref().and_then(|file| fs::read_to_string(file).ok()).unwrap_or_default();
     let mut stats = rerun(subject, &parse_failed(&failed_text));
-    let (started, cpu_at_start) = (Instant::now(), cpu_seconds());
+    let started = Instant::now();
     if stats.failures.is_empty() {
         stats = swarm(subject, args.start..args.start + count, args.threads);
     }
     let wall = started.elapsed().as_secs_f64();
-    let cpu = cpu_seconds().zip(cpu_at_start).map_or(wall * args.threads as f64, |(end, start)| end - start);
-    print(subject, &stats, wall, cpu, args.brief);
+    print(subject, &stats, wall, args.threads, args.brief);
     if let Some(file) = failed_file.filter(|_| !stats.failures.is_empty())
         && fs::write(&file, with_failed(&failed_text, &stats.failures)).is_err()
     {
@@ -90,7 +89,7 @@ fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-fn print(subject: Subject, stats: &SwarmStats, wall: f64, cpu: f64, brief: bool) {
+fn print(subject: Subject, stats: &SwarmStats, wall: f64, threads: usize, brief: bool) {
     if !brief {
         println!("{}", stats.coverage);
         match stats.coverage.missing(subject).as_slice() {
@@ -109,7 +108,7 @@ fn print(subject: Subject, stats: &SwarmStats, wall: f64, cpu: f64, brief: bool)
         stats.steps,
         stats.steps as f64 / seeds,
         stats.starts as f64 / seeds,
-        stats.steps as f64 / cpu.max(1e-9) / 1e6,
+        stats.steps as f64 / (wall * threads as f64).max(1e-9) / 1e6,
     );
     for failure in &stats.failures {
         println!("seed {}: {}", failure.seed, failure.violation);
@@ -121,14 +120,4 @@ fn print(subject: Subject, stats: &SwarmStats, wall: f64, cpu: f64, brief: bool)
         let (omitted, shown) = lines.split_at(lines.len().saturating_sub(TRACE_LINES_MAX));
         println!("{}{}", if omitted.is_empty() { "" } else { "...\n" }, shown.join("\n"));
     }
-}
-
-/// Returns the CPU time of this process in seconds, or `None` if the system does not report it.
-fn cpu_seconds() -> Option<f64> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
-    // After the name in parentheses: state is the first field, user and system ticks are the 12th and 13th.
-    let mut fields = stat.rsplit(')').next()?.split_whitespace().skip(11);
-    let mut ticks = || fields.next()?.parse::<f64>().ok();
-    // A tick is 10 ms on every Linux that reports ticks.
-    Some((ticks()? + ticks()?) / 100.0)
 }

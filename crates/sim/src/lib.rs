@@ -5,8 +5,7 @@
 //!
 //! Workflows are simulated in the same way, with runs that only have ends.
 //!
-//! The same worlds answer two questions of a user: the results of a policy under a fault profile
-//! ([`forecast`]), and the delay of a run after an outage ([`simulate_outages`]).
+//! The same worlds answer a question of a user: the results of a policy under a fault profile ([`forecast`]).
 //!
 //! Time is virtual, and random numbers come from the seed. This crate never starts a process, opens a
 //! connection or decides policy.
@@ -17,6 +16,7 @@ mod fault_mix;
 mod forecast;
 mod kill_point;
 mod oracles;
+#[cfg(test)]
 mod outages;
 mod profile;
 mod quantiles;
@@ -31,7 +31,6 @@ pub use coverage::{Coverage, Subject};
 pub use failed_seeds::{parse_failed, with_failed};
 pub use forecast::{Forecast, forecast};
 pub use oracles::{Oracle, Violation};
-pub use outages::{OutageRun, simulate_outages};
 pub use profile::{Profile, ProfileError, Rate};
 pub use quantiles::Quantiles;
 pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};

@@ -12,9 +12,7 @@ use std::ops::Range;
 
 /// One outage and the reaction of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutageRun {
-    /// The seed.
-    pub seed: u64,
+pub(crate) struct OutageRun {
     /// Duration of the outage.
     pub outage: Span,
     /// Time from the end of the outage to the first successful request. `None` if there was none.
@@ -27,7 +25,7 @@ pub struct OutageRun {
 
 /// Simulates one run of `policy` for each seed. The lengths of the outages are uniformly distributed from
 /// `outage_min` to `outage_max`.
-pub fn simulate_outages(
+pub(crate) fn simulate_outages(
     policy: &Policy,
     seeds: Range<u64>,
     outage_min: Span,
@@ -56,7 +54,7 @@ fn run(policy: &Policy, seed: u64, outage_min: Span, outage_max: Span) -> Result
     world.server.outage = Some(Outage { fault: Fault::Overloaded, until, result: refusal, hint: None });
     let SimResult { outcome, failed_requests, .. } = sim_run.run()?;
     let lateness = sim_run.world.first_served_at.map(|at| at.since(until));
-    Ok(OutageRun { seed, outage, lateness, failed_requests, is_done: outcome.kind == OutcomeKind::Done })
+    Ok(OutageRun { outage, lateness, failed_requests, is_done: outcome.kind == OutcomeKind::Done })
 }
 
 #[cfg(test)]

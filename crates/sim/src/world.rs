@@ -19,7 +19,7 @@ use crate::rng::Rng;
 use agent::{Agent, NEVER};
 use longhaul_core::{
     AgentResult, CancelSource, CheckResult, Event, Evidence, Exit, Fault, Moment, Notice, Policy, ProcessId,
-    SessionFileState, Span, SpawnError, StartupError, Usage,
+    SessionFileState, Span, SpawnError, StartupError, Usage, word_enum,
 };
 pub(crate) use one_shot::OneShot;
 use one_shot::OneShotProcess;
@@ -44,42 +44,27 @@ impl EndedAttempt {
     }
 }
 
-/// A pending event of the world. Of two events at the same moment, the first one here happens first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    /// The spawn ends.
-    Spawn,
-    /// The inspection of a session ends.
-    Inspection,
-    /// It becomes known that no summary is needed or that none could start.
-    NoSummary,
-    /// The process that summarizes older work ends.
-    Summary,
-    Check,
-    /// It becomes known that no reviewer could start.
-    NoReview,
-    /// The process of the reviewer ends.
-    Review,
-    Sweep,
-    Probe,
-    Cancel,
-    Sleep,
-}
-
-impl Timer {
-    const ALL: [Timer; 11] = [
-        Timer::Spawn,
-        Timer::Inspection,
-        Timer::NoSummary,
-        Timer::Summary,
-        Timer::Check,
-        Timer::NoReview,
-        Timer::Review,
-        Timer::Sweep,
-        Timer::Probe,
-        Timer::Cancel,
-        Timer::Sleep,
-    ];
+word_enum! {
+    /// A pending event of the world. Of two events at the same moment, the first one here happens first.
+    pub(crate) enum Timer {
+        /// The spawn ends.
+        Spawn = "spawn",
+        /// The inspection of a session ends.
+        Inspection = "inspection",
+        /// It becomes known that no summary is needed or that none could start.
+        NoSummary = "no_summary",
+        /// The process that summarizes older work ends.
+        Summary = "summary",
+        Check = "check",
+        /// It becomes known that no reviewer could start.
+        NoReview = "no_review",
+        /// The process of the reviewer ends.
+        Review = "review",
+        Sweep = "sweep",
+        Probe = "probe",
+        Cancel = "cancel",
+        Sleep = "sleep",
+    }
 }
 
 #[derive(Debug)]
@@ -197,7 +182,7 @@ impl World {
     /// Advances to the next event. Returns `None` if it has no effect on the supervisor.
     pub(crate) fn advance(&mut self) -> Option<Event> {
         self.now = self.now.max(self.next_at());
-        let due = Timer::ALL.into_iter().find(|timer| self.timer(*timer) <= self.now);
+        let due = Timer::ALL.iter().copied().find(|timer| self.timer(*timer) <= self.now);
         let Some(timer) = due else {
             let agent = self.agent.take()?;
             return self.step_agent(agent);
@@ -255,7 +240,7 @@ impl World {
         let span = Span(self.rng.log_uniform(Interval::new(1_000, 36_000_000)));
         self.now = self.now + span;
         // `NEVER` plus a span is `NEVER`.
-        for timer in Timer::ALL.into_iter().filter(|timer| *timer != Timer::Cancel) {
+        for timer in Timer::ALL.iter().copied().filter(|timer| *timer != Timer::Cancel) {
             self.set_timer(timer, self.timer(timer) + span);
         }
         if let Some(agent) = &mut self.agent {

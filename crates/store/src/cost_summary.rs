@@ -167,9 +167,7 @@ impl CostSummary {
             subagent_costs: breakdown.subagents,
         }
     }
-}
 
-impl CostSummary {
     /// Adds the usage of the program that worked on the task before this run. Its share of sub-agents is
     /// unknown.
     #[must_use]

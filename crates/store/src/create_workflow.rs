@@ -9,24 +9,15 @@ use longhaul_core::{RunId, WorkflowRecord};
 use std::fs::File;
 use std::path::Path;
 
-/// A workflow that has just been created. Its journal is empty and locked.
-#[derive(Debug)]
-pub struct NewWorkflow {
-    /// Directory of the workflow.
-    pub dir: WorkflowDir,
-    /// Journal of the workflow, locked.
-    pub journal: Journal<WorkflowRecord>,
-}
-
 impl Home {
     /// Creates a workflow under the local date `day`, with an id drawn from `roll` that no run has, and makes it
-    /// durable. Nothing of it remains after a failure.
+    /// durable. Nothing of it remains after a failure. The returned journal is empty and locked.
     pub fn create_workflow(
         &self,
         day: &Day,
         roll: u64,
         plan: &WorkflowPlan,
-    ) -> Result<NewWorkflow, StoreError> {
+    ) -> Result<(WorkflowDir, Journal<WorkflowRecord>), StoreError> {
         let (day_path, first_of_day) = open_day(&self.workflows_path(), day)?;
         let scratch = TempFile::next_to(&day_path.join("workflow"));
         make_dir(&scratch.path).map_err(StoreError::io("create workflow directory", &scratch.path))?;
@@ -36,31 +27,19 @@ impl Home {
         make_durable(&path, &day_path, first_of_day)?;
         let dir = WorkflowDir::new(path, id);
         journal.set_path(dir.journal_path());
-        Ok(NewWorkflow { dir, journal })
+        Ok((dir, journal))
     }
-}
 
-/// A lock under which workflows start, so that two that start at the same time see each other.
-#[derive(Debug)]
-pub struct WorkflowStartLock {
-    _dir: Option<File>,
-}
-
-impl Home {
-    /// Waits for other starts of workflows, and locks them out until the returned value is dropped. Fails if a
-    /// workflow other than `own` has a supervisor and works in this directory, in one that contains it, or in one within
-    /// it.
+    /// Waits for other starts of workflows, and locks them out until the returned file is dropped, so that two that
+    /// start at the same time see each other. Fails if a workflow other than `own` has a supervisor and works in this
+    /// directory, in one that contains it, or in one within it.
     ///
     /// # Errors
     /// Returns [`StoreError::ProjectBusy`] with the other workflow.
-    pub fn lock_project(
-        &self,
-        project_dir: &Path,
-        own: Option<&RunId>,
-    ) -> Result<WorkflowStartLock, StoreError> {
+    pub fn lock_project(&self, project_dir: &Path, own: Option<&RunId>) -> Result<Option<File>, StoreError> {
         let workflows = self.workflows_path();
         make_dirs(&workflows)?;
-        let lock = WorkflowStartLock { _dir: lock_dir(&workflows) };
+        let lock = lock_dir(&workflows);
         for other in self.workflows_newest_first()? {
             if own == Some(other.id()) || !Journal::is_locked(&other.journal_path()).unwrap_or(false) {
                 continue;

@@ -23,17 +23,9 @@ pub struct ImportedDir {
 }
 
 impl Home {
-    /// Starts to import the run `id` under the local date `day`, if it is a run id that this home does not use.
-    pub fn begin_import(&self, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
-        self.begin_import_below(&self.runs_path(), day, id)
-    }
-
-    /// Starts to import the workflow `id` under the local date `day`.
-    pub fn begin_workflow_import(&self, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
-        self.begin_import_below(&self.workflows_path(), day, id)
-    }
-
-    fn begin_import_below(&self, parent: &Path, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
+    /// Starts to import the run or workflow `id` under the local date `day`, if it is an id that no run of this home
+    /// uses. `parent` is the directory of all runs or of all workflows.
+    pub fn begin_import(&self, parent: &Path, day: &Day, id: &RunId) -> Result<ImportedDir, StoreError> {
         if !is_run_id(id.as_str()) {
             return Err(StoreError::InvalidRunId(id.to_string()));
         }

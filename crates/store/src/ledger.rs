@@ -25,7 +25,6 @@ pub use entry::{
 };
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;
-pub use verify::{Difference, DifferenceKind};
 
 #[cfg(test)]
 mod tests;

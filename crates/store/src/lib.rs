@@ -61,7 +61,6 @@ pub use cost_summary::{
     CostBreakdown, CostSummary, SessionSummary, SubagentCost, TimeSummary, TotalTokens, TurnCost,
 };
 pub use create::{NewRun, Placement};
-pub use create_workflow::{NewWorkflow, WorkflowStartLock};
 pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
@@ -74,9 +73,8 @@ pub use jiff::civil::Date as Day;
 pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJournal};
 pub use journal_dir::JournalDir;
 pub use ledger::{
-    CatchUpStats, CostBy, CostRow, Difference, DifferenceKind, JournalPosition, Ledger, LedgerAttempt,
-    LedgerEntry, LedgerError, LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState,
-    model_usage_of,
+    CatchUpStats, CostBy, CostRow, JournalPosition, Ledger, LedgerAttempt, LedgerEntry, LedgerError,
+    LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState, model_usage_of,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use local_zone::local_zone;

@@ -3,7 +3,7 @@
 use crate::atomic::is_leftover;
 use crate::files::if_exists;
 use crate::session_lock::unused_locks;
-use crate::{Home, Journal, JournalDir, RunDir, StoreError, WorkflowDir};
+use crate::{Home, Journal, JournalDir, RunDir, StoreError};
 use std::fs::{self, DirEntry};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -17,19 +17,9 @@ pub const OUTSIDE_LINK: &str = "outside";
 const BLOCK_BYTES: u64 = 512;
 
 impl Home {
-    /// Removes the directory of a run in this home, and returns the bytes of disk space it frees. It never
-    /// removes a run that has a supervisor.
-    pub fn remove_run(&self, run: &RunDir) -> Result<u64, StoreError> {
-        self.remove_with_runs(run, &[])
-    }
-
-    /// Removes a workflow with its runs, and returns the bytes of disk space it frees. It never removes a workflow or
-    /// a run that has a supervisor; a run that another process has just resumed stays.
-    pub fn remove_workflow(&self, workflow: &WorkflowDir, runs: &[RunDir]) -> Result<u64, StoreError> {
-        self.remove_with_runs(workflow, runs)
-    }
-
-    fn remove_with_runs(&self, dir: &JournalDir, runs: &[RunDir]) -> Result<u64, StoreError> {
+    /// Removes a run, or a workflow with its runs, and returns the bytes of disk space it frees. It never removes one
+    /// that has a supervisor; a run of the workflow that another process has just resumed stays.
+    pub fn remove(&self, dir: &JournalDir, runs: &[RunDir]) -> Result<u64, StoreError> {
         let _lock = Journal::lock(&dir.journal_path())?;
         let mut bytes = dir.disk_bytes();
         let day = dir.path().parent().unwrap_or(dir.path());
@@ -38,7 +28,7 @@ impl Home {
         // could be resumed.
         fs::rename(dir.path(), &hidden).map_err(StoreError::io("remove", dir.path()))?;
         for run in runs {
-            match self.remove_run(run) {
+            match self.remove(run, &[]) {
                 Ok(freed) => bytes += freed,
                 Err(StoreError::JournalLocked { .. }) => {}
                 Err(error) => return Err(error),
@@ -153,15 +143,15 @@ mod tests {
         let dir = free.dir.clone();
         fs::write(dir.path().join("stream"), vec![b'x'; 100_000]).expect("it is written");
         drop(free);
-        assert!(home.remove_run(&dir).expect("no process holds it") >= 100_000);
+        assert!(home.remove(&dir, &[]).expect("no process holds it") >= 100_000);
         assert!(!dir.path().exists());
-        let error = home.remove_run(&supervised.dir).expect_err("its supervisor holds it");
+        let error = home.remove(&supervised.dir, &[]).expect_err("its supervisor holds it");
         assert!(matches!(error, StoreError::JournalLocked { .. }), "{error}");
         assert!(supervised.dir.journal_path().exists());
         // The last run of a day removes the day, too.
         let dir = supervised.dir.clone();
         drop(supervised);
-        home.remove_run(&dir).expect("no process holds it any more");
+        home.remove(&dir, &[]).expect("no process holds it any more");
         assert!(!home.runs_path().join("2026-01-01").exists());
     }
 

@@ -132,7 +132,7 @@ impl SpanRecorder {
             HistoryEventKind::ReviewEnded { result, duration, usage, .. } => {
                 self.measure(|metrics, common| metrics.usage(&usage, common));
                 let started_at = Moment(at.0.saturating_sub(duration.0));
-                self.send(None, SpanData::review(started_at, at, result.as_str()));
+                self.send(None, SpanData::review(started_at, at, result.into()));
             }
             HistoryEventKind::Finished { outcome, .. } => self.end_run(at, &outcome),
             HistoryEventKind::AgentStopped { .. } | HistoryEventKind::Suspended { .. } => {}

@@ -1,13 +1,11 @@
-//! Measures a run that waits for the reset of a usage window, and whether SIGTERM stops it.
+//! Measures a run that waits for the reset of a usage window.
 
 use super::Bench;
 use crate::journal;
 use crate::process::{KillOnDrop, peak_kib_of, precise_cpu, wait_until, wakeups};
 use crate::results::ResultSection;
-use crate::sample::ms;
 use crate::sandbox::Sandbox;
 use longhaul_drill::scripted::{REPLAY, REPLAY_EXIT};
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::path::Path;
 use std::thread::sleep;
@@ -15,7 +13,6 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{fs, io};
 
 const CORE_BAR_PERCENT: f64 = 0.1;
-const TERMINATED: i32 = 143;
 const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
@@ -23,7 +20,7 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let recording = sandbox.path().join("recording.jsonl");
     record(&bench.root, &recording)?;
     let mut command = sandbox.scripted_run(&bench.programs.longhaul, "json")?;
-    let mut run = KillOnDrop(command.env(REPLAY, &recording).env(REPLAY_EXIT, "1").spawn()?);
+    let run = KillOnDrop(command.env(REPLAY, &recording).env(REPLAY_EXIT, "1").spawn()?);
     let pid = run.0.id();
     wait_until("the wait of the run", TIMEOUT, || is_waiting(&sandbox).then_some(()))?;
     // After this second, the records and files of the decision are written.
@@ -36,22 +33,12 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let wakeups_per_second = (wakeups(pid) - count) as f64 / seconds;
     let peak = peak_kib_of(pid).unwrap_or(0) as f64 / 1024.0;
 
-    let started = Instant::now();
-    if let Some(pid) = Pid::from_raw(pid as i32) {
-        kill_process(pid, Signal::TERM)?;
-    }
-    let status = run.0.wait()?;
-    let stop = ms(started.elapsed());
     let mut section = ResultSection::new(
-        "The agent's stream reports a usage limit that resets in three hours; the run waits, and is then \
-         stopped by SIGTERM.",
+        "The agent's stream reports a usage limit that resets in three hours; the run waits.",
     );
     section.figure("CPU while waiting", CORE_BAR_PERCENT, "% of a core", share);
     section.figure("wake-ups", None, "per second", wakeups_per_second);
     section.figure("peak memory", None, "MB", peak);
-    let is_terminated = status.code() == Some(TERMINATED);
-    section.condition("exit after SIGTERM", format!("code {TERMINATED}"), status, is_terminated);
-    section.figure("from SIGTERM to the exit", None, "ms", stop);
     Ok(section)
 }
 

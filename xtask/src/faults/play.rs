@@ -4,7 +4,7 @@
 use super::case::{Case, Victim};
 use super::sessions::{self, Sessions};
 use crate::api::Loopback;
-use crate::process::KillOnDrop;
+use crate::process::{KillOnDrop, wait_until};
 use crate::programs::{AgentChoice, Programs};
 use crate::sandbox::{PERMISSION, Sandbox};
 use crate::{journal, processes};
@@ -186,12 +186,20 @@ struct SignalSender<'a> {
 
 impl SignalSender<'_> {
     fn follow(&mut self, longhaul: &mut KillOnDrop) -> io::Result<()> {
-        longhaul.wait(TIMEOUT, |longhaul| {
-            while let Ok(signal) = self.signal_points.try_recv() {
-                self.strike(signal.into(), longhaul);
+        let ended = wait_until("the end of longhaul", TIMEOUT, || match longhaul.0.try_wait() {
+            Ok(None) => {
+                while let Ok(signal) = self.signal_points.try_recv() {
+                    self.strike(signal.into(), &longhaul.0);
+                }
+                None
             }
-        })?;
-        Ok(())
+            ended => Some(ended.map(drop)),
+        });
+        // A run that hangs is killed. It is no error, because its results show that it did not finish.
+        ended.unwrap_or_else(|_| {
+            longhaul.0.kill()?;
+            longhaul.0.wait().map(drop)
+        })
     }
 
     fn strike(&mut self, signal: Signal, longhaul: &Child) {

@@ -11,7 +11,7 @@ use agent_client_protocol_schema::{
     SessionConfigId, SessionConfigKind, SessionConfigOption, SessionConfigOptionCategory,
     SetSessionConfigOptionRequest, SetSessionModeRequest,
 };
-use longhaul_core::{SessionId, SessionPlan};
+use longhaul_core::SessionId;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -93,14 +93,10 @@ pub(super) fn prompt(session: &SessionId, number: u32, text: &str) -> AgentReque
 
 impl Handshake {
     pub(super) fn begin(&mut self, start: &SessionStart<'_>) {
-        let history = match &start.plan.session {
-            SessionPlan::New(_) => None,
-            // Version 1 has no stable fork, so the session itself continues.
-            SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from.clone()),
-        };
         self.start = Some(Start {
             cwd: start.spec.cwd.clone(),
-            history,
+            // Version 1 has no stable fork, so the session itself continues.
+            history: start.plan.session.source().cloned(),
             mode: start.spec.permission_mode.clone(),
             model: start.spec.model.clone(),
             prompt: start.prompt.to_owned(),

@@ -333,25 +333,12 @@ fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
 /// (compaction, titles), and knows the output of sub-agents. Its sum includes its own estimate for truncated
 /// messages, for which we use ours.
 fn reconcile(counted: Tokens, truncated: Tokens, reported: Tokens, guessed: bool) -> Tokens {
-    let reported = subtract(reported, truncated);
+    let reported = reported.saturating_sub(truncated);
     match (guessed, prompt_tokens(reported) > prompt_tokens(counted)) {
         // Every request was visible, and the deltas are exact.
         (false, false) => counted,
         (true, _) => reported,
-        (false, true) => combine(reported, counted, u64::max),
-    }
-}
-
-fn subtract(tokens: Tokens, others: Tokens) -> Tokens {
-    combine(tokens, others, u64::saturating_sub)
-}
-
-fn combine(one: Tokens, other: Tokens, with: fn(u64, u64) -> u64) -> Tokens {
-    Tokens {
-        input: with(one.input, other.input),
-        output: with(one.output, other.output),
-        cache_read: with(one.cache_read, other.cache_read),
-        cache_write: with(one.cache_write, other.cache_write),
+        (false, true) => reported.combine(counted, u64::max),
     }
 }
 
@@ -386,7 +373,7 @@ impl BilledTokens {
     /// Merges later cumulative numbers of the same message. A later event may omit the input.
     fn max_with(self, later: BilledTokens) -> BilledTokens {
         BilledTokens {
-            tokens: combine(self.tokens, later.tokens, u64::max),
+            tokens: self.tokens.combine(later.tokens, u64::max),
             cache_write_hour: self.cache_write_hour.max(later.cache_write_hour),
         }
     }

@@ -1,8 +1,9 @@
 //! `longhaul attach`: follows a run that another process supervises. Detaching changes nothing.
 
+use super::detach;
 use super::show::print_end;
 use super::supervise::supervisor;
-use crate::args::{AttachArgs, GlobalArgs, OutputFormat};
+use crate::args::{AttachArgs, EventsArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
@@ -11,11 +12,21 @@ use crate::output::stream::Stream;
 use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunReport, RunStart};
 use longhaul_core::CancelSource;
+use longhaul_store::RunDir;
 
 enum AttachEnd {
     /// The run finished or was suspended.
     Followed(Box<RunReport>),
     Detached(CancelSource),
+}
+
+/// Follows a running run, or only announces it if this process is detached.
+pub fn follow(global: &GlobalArgs, dir: &RunDir, events: &EventsArgs, detached: bool) -> Result<u8, Failure> {
+    if detached {
+        detach::announce(dir.id(), dir.path());
+        return Ok(0);
+    }
+    attach(global, &AttachArgs { run: dir.id().to_string(), events: events.clone() })
 }
 
 /// Runs the command and returns the exit code of the run.

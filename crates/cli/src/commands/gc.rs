@@ -162,8 +162,8 @@ fn collect(
             let of_workflow = workflow.as_ref().map_or(0, |dir| dir.disk_bytes());
             Ok(of_workflow + runs.iter().map(|run| run.disk_bytes()).sum::<u64>())
         }
-        Some(dir) => home.remove_workflow(dir, &runs),
-        None => runs.iter().map(|run| home.remove_run(run)).sum(),
+        Some(dir) => home.remove(dir, &runs),
+        None => runs.iter().map(|run| home.remove(run, &[])).sum(),
     };
     let bytes = match removed {
         Ok(bytes) => bytes,

@@ -71,7 +71,7 @@ pub struct VerifyOutput {
 fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
     let ledger = Ledger::open(home, WAIT)?;
-    let runs = ledger.verify(|difference| differences.push(difference.to_string()));
+    let runs = ledger.verify(|difference| differences.push(difference));
     let verified = VerifyOutput { runs: runs?, differences };
     output::print_output(global, &verified, || {
         let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();

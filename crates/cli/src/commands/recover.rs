@@ -9,7 +9,7 @@ pub use service::is_installed;
 use super::loop_workflow;
 use super::runs::{Row, table};
 use super::show::print_end;
-use super::supervise::{DisplayOptions, Outputs, supervise, supervise_and_print, supervisor};
+use super::supervise::{DisplayOptions, supervise, supervise_and_print, supervisor};
 use crate::args::{GlobalArgs, RecoverArgs};
 use crate::command_flags::check_channels;
 use crate::failure::{self, Failure};
@@ -237,8 +237,7 @@ fn supervise_all(
         }
         for dir in runs {
             let supervisor = supervisor(home);
-            let outputs =
-                Outputs { format, events: events.map(Writer::queue), exporter: telemetry.exporter() };
+            let (events, exporter) = (events.map(Writer::queue), telemetry.exporter());
             let mut screen = if is_single {
                 ProgressDisplay::new(global, true)
             } else {
@@ -248,7 +247,7 @@ fn supervise_all(
             let start = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
             let global = global.clone();
             supervised.spawn_local(async move {
-                let result = supervise(&supervisor, start, &mut screen, outputs).await;
+                let result = supervise(&supervisor, start, &mut screen, format, events, exporter).await;
                 screen.close();
                 if result.is_err()
                     && is_all

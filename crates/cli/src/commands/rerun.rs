@@ -3,7 +3,7 @@
 
 use super::runs::project;
 use super::supervise::{DisplayOptions, supervise_and_print};
-use crate::args::{ChangeArgs, GlobalArgs, RerunArgs};
+use crate::args::{ChangeArgs, EventsArgs, GlobalArgs, RerunArgs};
 use crate::failure::{self, Failure};
 use crate::{changes, open_home, open_ledger, output};
 use longhaul::{RunRequest, rerun_request};
@@ -51,7 +51,8 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let started = supervise_and_print(global, DisplayOptions::new(false, None), &home, request.into());
+        let display = DisplayOptions::open(global, &EventsArgs::default(), false)?;
+        let started = supervise_and_print(global, display, &home, request.into());
         let exit_code = match started {
             // The other tasks do not depend on this one.
             Err(failure) if is_multiple => {

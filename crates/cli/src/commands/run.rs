@@ -18,7 +18,7 @@ use crate::{
 };
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
 use longhaul::{ResumeOptions, RunRequest, RunStart};
-use longhaul_agent::{UserTables, default_environment, did_you_mean, researchgym};
+use longhaul_agent::{default_environment, did_you_mean, researchgym};
 use longhaul_core::{
     Fault, HandoffSummary, Harness, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss, SessionPlan,
 };
@@ -124,8 +124,7 @@ pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
     check_channels(&args.notify, Some(&spec.cwd))?;
     let placement = placement(args)?;
     spec.session = session(args, &spec.policy)?;
-    let UserTables { prices, effects } = table_files::tables(args)?;
-    (spec.prices, spec.effects) = (prices, effects);
+    (spec.prices, spec.effects) = table_files::tables(args)?;
     Ok(PreparedRun { spec, placement, inherited: None, preset, origins: BTreeMap::new() })
 }
 

@@ -169,10 +169,10 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         recoveries: unsupervised.len(),
         unsupervised_ms: unsupervised.into_iter().fold(Span::ZERO, |sum, span| sum + span),
         checks: checks_of(&history, dir),
-        changed: changed_by(dir, outcome.map(|_| state.reopen_count)),
+        changed: outcome.and_then(|_| dir.changes().ok()??.end(state.reopen_count)?.changed),
         files: files_of(dir),
         supervised: status.is_supervised,
-        next: next_step(dir.id(), history.run(), (&plan.spec).into(), status, clock),
+        next: next_step(dir.id(), history.run(), &plan.spec, status, clock),
     };
     Ok(Loaded { show_output, outcome, as_of, history })
 }
@@ -181,8 +181,4 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
 fn unsupervised(event: &HistoryEvent) -> Option<Span> {
     let HistoryEventKind::Recovered { unsupervised, .. } = event.kind else { return None };
     Some(unsupervised.unwrap_or_default())
-}
-
-fn changed_by(dir: &RunDir, resume_generation: Option<u32>) -> Option<DiffStat> {
-    dir.changes().ok()??.end(resume_generation?)?.changed
 }

@@ -31,12 +31,9 @@ pub struct DisplayOptions {
 }
 
 impl DisplayOptions {
-    pub fn new(detached: bool, events: Option<Writer>) -> DisplayOptions {
-        DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None }
-    }
-
     pub fn open(global: &GlobalArgs, args: &EventsArgs, detached: bool) -> Result<DisplayOptions, Failure> {
-        Ok(DisplayOptions::new(detached, events::open(args, global, detached)?))
+        let events = events::open(args, global, detached)?;
+        Ok(DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None })
     }
 }
 
@@ -45,19 +42,14 @@ pub fn supervisor(home: &Home) -> Supervisor {
     Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
 }
 
-/// Receivers of a run's progress, in addition to its own observer.
-pub struct Outputs {
-    pub format: OutputFormat,
-    pub events: Option<Queue>,
-    pub exporter: TelemetryExporter,
-}
-
 /// Supervises one run. Signals of this process cancel it.
 pub async fn supervise(
     supervisor: &Supervisor,
     start: RunStart,
     observer: &mut dyn Observer,
-    Outputs { format, events, exporter }: Outputs,
+    format: OutputFormat,
+    events: Option<Queue>,
+    exporter: TelemetryExporter,
 ) -> Result<RunReport, Failure> {
     let (mut events, mut telemetry) = (events.map(Events::new), exporter.observer());
     let mut stream = (format == OutputFormat::StreamJson).then(Stream::new);
@@ -83,39 +75,36 @@ pub fn supervise_and_print(
     let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
     let telemetry = TelemetryHandle::start();
     let supervised = |observer: &mut dyn Observer, format| {
-        let outputs =
-            Outputs { format, events: events.as_ref().map(Writer::queue), exporter: telemetry.exporter() };
-        runtime::new()?.block_on(supervise(&supervisor(home), start, observer, outputs))
+        let (events, exporter) = (events.as_ref().map(Writer::queue), telemetry.exporter());
+        runtime::new()?.block_on(supervise(&supervisor(home), start, observer, format, events, exporter))
     };
-    if detached {
-        // The result of a detached run is read by attaching to it.
-        let result = supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text);
-        result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
-        events::close(events, global);
-        telemetry.close();
-        return result.map(|report| report.outcome.exit_code());
-    }
-    lifecycle.iter().for_each(Lifecycle::emit_start);
-    let mut screen = ProgressDisplay::new(global, has_permission_mode);
-    let result = supervised(&mut screen, format);
-    screen.close();
+    let result = if detached {
+        supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text)
+    } else {
+        lifecycle.iter().for_each(Lifecycle::emit_start);
+        let mut screen = ProgressDisplay::new(global, has_permission_mode);
+        let result = supervised(&mut screen, format);
+        screen.close();
+        result
+    };
     // Its warnings are printed after the live view is closed.
     result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
-    if let Some(lifecycle) = lifecycle {
-        lifecycle.emit_end(&result);
+    // The result of a detached run is read by attaching to it.
+    if !detached {
+        lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
+        if let Ok(report) = &result {
+            if prints_report {
+                print_end(global, report);
+            }
+            if format != OutputFormat::Text || !prints_report {
+                let subject = format!("run {}", report.run);
+                print_outcome(global, &subject, report.outcome.kind, &finish(report), || hint(report));
+            }
+        }
     }
-    let exit_code = result.map(|report| {
-        if prints_report {
-            print_end(global, &report);
-        }
-        if format != OutputFormat::Text || !prints_report {
-            print_outcome(global, &report);
-        }
-        report.outcome.exit_code()
-    });
     events::close(events, global);
     telemetry.close();
-    exit_code
+    result.map(|report| report.outcome.exit_code())
 }
 
 /// Warns of another live run in this directory, because both change the same files.
@@ -137,27 +126,35 @@ pub fn warn_of_neighbor(cwd: &Path, own_run: Option<&RunId>) {
     }
 }
 
-/// Prints the outcome on stderr, because a program may read stdout.
-fn print_outcome(global: &GlobalArgs, report: &RunReport) {
-    let outcome = report.outcome;
-    if global.quiet || outcome.kind == OutcomeKind::Done {
-        return;
-    }
+/// Returns advice and the commands that continue a finished run. Empty if there are none.
+fn hint(report: &RunReport) -> String {
     let commands: Vec<String> =
         commands_of(&report.dir).iter().map(|command| format!("`{command}`")).collect();
     let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
     let plan = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.plan().ok());
-    let advice = plan.and_then(|plan| phrases::advice(outcome.fault?, &plan.spec.agent.name));
+    let advice = plan.and_then(|plan| phrases::advice(report.outcome.fault?, &plan.spec.agent.name));
     let advice = advice.map(str::to_owned);
-    let hint = advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ");
-    let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
-    let state = if outcome.kind == OutcomeKind::Suspended { "is" } else { "finished:" };
-    let text = format!("run {} {state} {}", report.run, finish(report));
-    // A run that a person stopped, or that needs one, has not failed.
-    match outcome_style(outcome.kind) {
-        Some(Style::Bad) => output::print_error(&text, hint),
-        Some(Style::Good | Style::Warning | Style::Hint | Style::Heading) | None => {
-            output::print_warning(&text, hint)
-        }
+    advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ")
+}
+
+/// Prints the outcome of a run or a workflow on stderr, because a program may read stdout. Omits `done`.
+pub fn print_outcome(
+    global: &GlobalArgs,
+    subject: &str,
+    kind: OutcomeKind,
+    how: &str,
+    hint: impl FnOnce() -> String,
+) {
+    if global.quiet || kind == OutcomeKind::Done {
+        return;
+    }
+    let hint = Some(hint()).filter(|hint| !hint.is_empty());
+    let state = if kind == OutcomeKind::Suspended { "is" } else { "finished:" };
+    let text = format!("{subject} {state} {how}");
+    // What a person stopped, or what needs one, has not failed.
+    if outcome_style(kind) == Some(Style::Bad) {
+        output::print_error(&text, hint.as_deref());
+    } else {
+        output::print_warning(&text, hint.as_deref());
     }
 }

@@ -60,7 +60,7 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let plan = dir.plan()?;
     let status = run_status(&dir)?;
     let is_supervised = status.is_supervised;
-    let mut next = next_step(dir.id(), history.run(), (&plan.spec).into(), status, &clock);
+    let mut next = next_step(dir.id(), history.run(), &plan.spec, status, &clock);
     let outcome = history.state().outcome();
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && dir.attempt(history.state().attempts()).disk_was_full() && !is_supervised {

@@ -3,7 +3,7 @@
 //! Never reads a project's file, and never extends what a file may set.
 
 use super::file::FileTrust;
-use longhaul_store::{Durability, Home, read_regular, replace_json};
+use longhaul_store::{Durability, Home, if_exists, read_regular, replace_json};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::io;
@@ -45,11 +45,8 @@ pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
 
 /// Withdraws the trust. Returns `false` if there was none.
 pub fn revoke(home: &Home, path: &Path) -> io::Result<bool> {
-    match fs::remove_file(record_path(home, &fs::canonicalize(path)?)) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    let removed = if_exists(fs::remove_file(record_path(home, &fs::canonicalize(path)?)))?;
+    Ok(removed.is_some())
 }
 
 fn record_path(home: &Home, path: &Path) -> PathBuf {

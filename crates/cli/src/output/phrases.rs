@@ -76,7 +76,10 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         Record::PromptSent { prompt: PromptKind::WrapUp(_), .. } => {
             Some("asked the agent to save its work".to_owned())
         }
-        Record::AgentStopped { claimed_done: claimed, .. } => Some(describe_stop(*claimed).to_owned()),
+        Record::AgentStopped { claimed_done: true, .. } => {
+            Some("the agent reports that the work is done".to_owned())
+        }
+        Record::AgentStopped { .. } => Some("the agent stopped".to_owned()),
         Record::SuspendOrdered { source, .. } => Some(format!("{}: suspending the run", source.signal())),
         Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
             Some(describe_finding(RecoveryFinding::Suspended).to_owned())
@@ -157,10 +160,6 @@ pub fn describe_finding(finding: RecoveryFinding) -> &'static str {
         RecoveryFinding::Suspended => "recovering the suspended run",
         RecoveryFinding::Finished => "found it finished and reported its outcome",
     }
-}
-
-fn describe_stop(claimed: bool) -> &'static str {
-    if claimed { "the agent reports that the work is done" } else { "the agent stopped" }
 }
 
 pub fn summary(outcome: SummaryResult) -> String {

@@ -1,9 +1,9 @@
 //! Determines what comes next in a run and which commands the user can type.
 
-use crate::next_commands::{CommandContext, next_commands};
+use crate::next_commands::next_commands;
 use crate::output::{phrases, time::TimeFormat};
 use longhaul_core::{
-    AfterWait, AgentProgram, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, State,
+    AfterWait, AgentProgram, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, RunSpec, State,
 };
 use serde::Serialize;
 
@@ -26,19 +26,13 @@ pub struct RunStatus {
     pub now: Moment,
 }
 
-pub fn next_step(
-    id: &RunId,
-    run: &Run,
-    context: CommandContext<'_>,
-    status: RunStatus,
-    clock: &TimeFormat,
-) -> NextStep {
+pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock: &TimeFormat) -> NextStep {
     let state = run.state();
     let RunStatus { is_supervised, is_outcome_published, now } = status;
     match state.outcome() {
         Some(outcome) if is_outcome_published || is_supervised => NextStep {
-            text: advice_text(state, outcome, context.agent, clock, now),
-            commands: next_commands(id, run, context),
+            text: advice_text(state, outcome, &spec.agent, clock, now),
+            commands: next_commands(id, run, spec),
         },
         Some(_) => NextStep {
             text: "recover the run to report its outcome: its supervisor died before it did".to_owned(),

@@ -2,7 +2,6 @@
 //! older versions load forever.
 
 use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
-use crate::resume_strategy::source_session;
 use crate::{
     AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
     LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, Span, StopCause, StopLevel,
@@ -37,7 +36,7 @@ impl State {
             Record::AttemptStarted { at, plan } => {
                 self.end_wait(*at);
                 self.phase = Phase::Starting;
-                self.started_with_history |= plan.attempt == 1 && source_session(&plan.session).is_some();
+                self.started_with_history |= plan.attempt == 1 && plan.session.source().is_some();
                 self.plan = Some(plan.clone());
                 self.apply_prompt(plan.prompt);
                 self.results_before = 0;

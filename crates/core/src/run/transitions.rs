@@ -3,7 +3,7 @@
 use super::decide;
 use super::recovery::finding;
 use super::{AfterWait, DeadlineKind, Observations, Phase, Run};
-use crate::resume_strategy::{self, source_session};
+use crate::resume_strategy;
 use crate::summary::summary_result;
 use crate::{
     Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event, Evidence,
@@ -80,7 +80,7 @@ impl Run {
     pub(super) fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: AttemptPlan) {
         let Some(plan) = self.apply_limits_to_plan(policy, at, plan) else { return };
         self.record(Record::AttemptStarted { at, plan: plan.clone() });
-        if source_session(&plan.session).is_none() && plan.attempt > 1 {
+        if plan.session.source().is_none() && plan.attempt > 1 {
             let (strategy, reason) = resume_strategy::strategy_for_new_session(
                 &plan,
                 &self.state.strategies_tried,
@@ -112,7 +112,7 @@ impl Run {
         if matches!(self.state.phase, Phase::Summarizing { .. }) {
             return Some(Action::StartSummary(plan.clone()));
         }
-        let history = source_session(&plan.session).filter(|_| plan.strategy.is_none());
+        let history = plan.session.source().filter(|_| plan.strategy.is_none());
         Some(
             history.map_or_else(
                 || Action::Spawn(plan.clone()),

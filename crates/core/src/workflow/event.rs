@@ -92,22 +92,14 @@ pub enum WorkflowAction {
     ListItems(usize),
     /// Measure the free memory before a run starts.
     MeasureMemory,
-    /// Start this run. If a directory with its id exists, continue it: recover an unfinished run, report a
-    /// finished one.
+    /// Start this run, or resume the finished run with this share as its limits. If its directory exists and it
+    /// was resumed `resumes` times already, continue it: recover an unfinished run, report a finished one.
     StartRun {
         /// Position of the run.
         key: RunKey,
         /// Its share of the limits.
         share: RunShare,
-    },
-    /// Resume this finished run, with this share as its limits. If it was resumed `resumes` times already,
-    /// continue it as [`WorkflowAction::StartRun`] does.
-    ResumeRun {
-        /// Position of the run.
-        key: RunKey,
-        /// Its share of the limits.
-        share: RunShare,
-        /// Number of times that the run was resumed, with this one.
+        /// Number of times that the run was resumed, with this one. 0 starts it.
         resumes: u32,
     },
     /// Stop a live run: a person's source cancels it, a signal suspends it. Its end is still reported.

@@ -315,10 +315,6 @@ impl ItemState {
 
     /// Returns the action that starts the planned run, or continues it after a takeover.
     pub(super) fn start_action(&self, key: RunKey) -> WorkflowAction {
-        let share = self.share.unwrap_or_default();
-        match self.resumes {
-            0 => WorkflowAction::StartRun { key, share },
-            resumes => WorkflowAction::ResumeRun { key, share, resumes },
-        }
+        WorkflowAction::StartRun { key, share: self.share.unwrap_or_default(), resumes: self.resumes }
     }
 }

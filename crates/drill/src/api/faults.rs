@@ -65,7 +65,12 @@ impl Pending {
     fn new(side: bool, turn: Option<u32>, remaining: Times, kind: &FaultKind, rng: &mut Rng) -> Pending {
         let mut kind = kind.clone();
         if let FaultKind::Kill { after, .. } = &mut kind {
-            *after = after.draw(rng);
+            let range_ms = (*after.end() - *after.start()).as_millis() as u64;
+            // An exact range consumes no random number, so that it does not change later draws.
+            if range_ms > 0 {
+                let drawn = *after.start() + Duration::from_millis(rng.below(range_ms + 1));
+                *after = drawn..=drawn;
+            }
         }
         Pending { side, turn, remaining, kind, ends_at: None }
     }
@@ -109,6 +114,7 @@ fn decrement(times: Times) -> Times {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::scenario::{KillAt, Signal};
 
     fn fault(when: When, times: Times, kind: FaultKind) -> ScriptedFault {
         ScriptedFault { when, times, kind }
@@ -151,6 +157,21 @@ mod tests {
                 .take_fault(true, 1, true, Instant::now())
                 .is_none()
         );
+    }
+
+    #[test]
+    fn seed_draws_the_delay_of_a_kill() {
+        let delay_ms = |seed| {
+            let after = Duration::from_millis(500)..=Duration::from_millis(1500);
+            let kill = FaultKind::Kill { at: KillAt::MidTool, after, signal: Signal::Kill };
+            let kill = fault(When::Turn(1), Times::Count(1), kill);
+            let faults = Faults::new(&[kill], &Side::default(), &mut Rng::new(seed));
+            let FaultKind::Kill { after, .. } = &faults.0[0].kind else { unreachable!("one fault, a kill") };
+            after.start().as_millis()
+        };
+        let delays: Vec<_> = (0..50).map(delay_ms).collect();
+        assert!(delays.iter().all(|delay| (500..=1500).contains(delay)), "{delays:?}");
+        assert!(delays.iter().any(|delay| *delay != delays[0]), "{delays:?}");
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
         }
         Some(FaultKind::Kill { at: KillAt::MidTool, after, signal }) => {
             let mut steps = all_events(events);
-            steps.push(SendStep::AnnounceLater(*signal, after.duration()));
+            steps.push(SendStep::AnnounceLater(*signal, *after.start()));
             steps
         }
         // These change the status, the message or the delay before it, not how it is sent.

@@ -2,13 +2,13 @@
 //! `api` does.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use super::duration::{optional_seconds, seconds};
-use super::duration_range::DurationRange;
+use super::duration::{optional_seconds, range, seconds};
 use super::signal::Signal;
 
 /// One fault: when it strikes, how often, and its kind.
@@ -123,8 +123,8 @@ pub enum FaultKind {
         /// The moment to announce.
         at: KillAt,
         /// For `mid-tool`: the delay after the response was delivered. The seed draws it from a range.
-        #[serde(default = "half_a_second", rename = "after_s")]
-        after: DurationRange,
+        #[serde(default = "half_a_second", rename = "after_s", deserialize_with = "range")]
+        after: RangeInclusive<Duration>,
         /// The signal to send.
         #[serde(default)]
         signal: Signal,
@@ -243,6 +243,6 @@ impl<'de> Deserialize<'de> for ScriptedFault {
     }
 }
 
-fn half_a_second() -> DurationRange {
-    DurationRange::exactly(Duration::from_millis(500))
+fn half_a_second() -> RangeInclusive<Duration> {
+    Duration::from_millis(500)..=Duration::from_millis(500)
 }

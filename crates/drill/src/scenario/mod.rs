@@ -42,7 +42,6 @@
 //! ```
 
 mod duration;
-mod duration_range;
 mod embedded;
 mod fault;
 mod script;
@@ -50,7 +49,6 @@ mod signal;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub use duration_range::DurationRange;
 pub use embedded::{all, find};
 pub use fault::{CutPoint, FaultKind, KillAt, ScriptedFault, StatusFault, Times, When};
 pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, ScenarioWorkspace, Side, Tool, Turn};

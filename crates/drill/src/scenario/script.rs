@@ -11,9 +11,6 @@ use super::duration::optional_seconds;
 use super::fault::{FaultKind, ScriptedFault, Times, When};
 use crate::workspace::WorkspaceFiles;
 
-/// Size limit of a scenario file, which is written by hand.
-const FILE_BYTES_MAX: u64 = 1 << 20;
-
 /// One drill, as its TOML file describes it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -272,14 +269,8 @@ impl Scenario {
 
     /// Reads a scenario from a file.
     pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let read_error = |source| ScenarioError::Read { path: path.to_path_buf(), source };
-        let bytes = fs::metadata(path).map_err(read_error)?.len();
-        if bytes > FILE_BYTES_MAX {
-            return Err(read_error(io::Error::other(format!(
-                "{bytes} bytes are more than {FILE_BYTES_MAX}"
-            ))));
-        }
-        let toml = fs::read_to_string(path).map_err(read_error)?;
+        let toml = fs::read_to_string(path)
+            .map_err(|source| ScenarioError::Read { path: path.to_path_buf(), source })?;
         Self::parse(&path.display().to_string(), &toml)
     }
 

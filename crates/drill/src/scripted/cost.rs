@@ -9,26 +9,23 @@ use crate::price::{Nanodollars, price};
 use longhaul_core::Tokens;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Usage(BTreeMap<String, (Tokens, Nanodollars)>);
+pub(super) struct Usage(BTreeMap<String, Tokens>);
 
 impl Usage {
-    fn add(&mut self, model: &str, tokens: Tokens, cost: Nanodollars) {
-        let entry = self.0.entry(model.to_owned()).or_default();
-        entry.0 += tokens;
-        entry.1 += cost;
+    fn add(&mut self, model: &str, tokens: Tokens) {
+        *self.0.entry(model.to_owned()).or_default() += tokens;
     }
 
     fn cost(&self) -> Nanodollars {
-        self.0.values().fold(Nanodollars(0), |sum, (_, cost)| sum + *cost)
+        self.0.iter().fold(Nanodollars(0), |sum, (model, tokens)| sum + cost(model, tokens))
     }
 
     fn minus(&self, earlier: &Self) -> Self {
         let mut difference = Self::default();
-        for (model, (tokens, cost)) in &self.0 {
-            let (before, cost_before) = earlier.0.get(model).copied().unwrap_or_default();
-            let tokens = tokens.saturating_sub(before);
+        for (model, tokens) in &self.0 {
+            let tokens = tokens.saturating_sub(earlier.0.get(model).copied().unwrap_or_default());
             if tokens.total() > 0 {
-                difference.add(model, tokens, Nanodollars(cost.0.saturating_sub(cost_before.0)));
+                difference.add(model, tokens);
             }
         }
         difference
@@ -36,11 +33,11 @@ impl Usage {
 
     /// Returns the usage in the format of `modelUsage`.
     fn json(&self, with_limits: bool) -> Value {
-        let models = self.0.iter().map(|(model, (tokens, cost))| {
+        let models = self.0.iter().map(|(model, tokens)| {
             let mut usage = json!({
                 "inputTokens": tokens.input, "outputTokens": tokens.output,
                 "cacheReadInputTokens": tokens.cache_read, "cacheCreationInputTokens": tokens.cache_write,
-                "webSearchRequests": 0, "costUSD": cost.dollars(), "thinkingTokens": 0,
+                "webSearchRequests": 0, "costUSD": cost(model, tokens).dollars(), "thinkingTokens": 0,
                 "cacheCreationEphemeral5mInputTokens": 0, "cacheCreationEphemeral1hInputTokens": 0,
             });
             if with_limits {
@@ -56,6 +53,11 @@ impl Usage {
         });
         Value::Object(models.collect::<Map<_, _>>())
     }
+}
+
+/// Returns the list price of these tokens. An unknown model costs nothing.
+fn cost(model: &str, tokens: &Tokens) -> Nanodollars {
+    price(model, tokens).unwrap_or_default()
 }
 
 /// The agent's own cost accounting.
@@ -83,21 +85,20 @@ impl CostMeter {
                 cache_read: count("cacheReadInputTokens"),
                 output: count("outputTokens"),
             };
-            let cost = usage["costUSD"].as_f64().unwrap_or(0.0);
-            total.add(model, tokens, Nanodollars((cost * 1e9).round().max(0.0) as u64));
+            total.add(model, tokens);
         }
         Self { at_start: total.clone(), at_result: total.clone(), total, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
         self.unknown_model |= price(model, &tokens).is_none();
-        self.total.add(model, tokens, price(model, &tokens).unwrap_or_default());
+        self.total.add(model, tokens);
     }
 
     /// Adds the estimated usage of an interrupted message.
     pub(super) fn estimate(&mut self, model: &str, tokens: Tokens) {
         self.add(model, tokens);
-        self.estimated.add(model, tokens, price(model, &tokens).unwrap_or_default());
+        self.estimated.add(model, tokens);
     }
 
     pub(super) fn dollars(&self) -> f64 {

@@ -3,6 +3,8 @@
 
 use std::ffi::OsString;
 
+use longhaul_core::SessionId;
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Flags {
     /// `--acp`: the Agent Client Protocol instead of JSON lines.
@@ -67,11 +69,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--no-session-persistence" => flags.no_session = true,
             "--safe-mode" => flags.safe_mode = true,
             "--permission-prompt-tool" => flags.prompts_host = value()? == "stdio",
-            "--tools" => {
-                let names = value()?;
-                let names = names.split([',', ' ']).filter(|name| !name.is_empty());
-                flags.tools = Some(names.map(str::to_owned).collect());
-            }
+            "--tools" => flags.tools = Some(names(&value()?).collect()),
             "--json-schema" => {
                 let schema = value()?;
                 flags.json_schema = Some(
@@ -83,11 +81,7 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
             "--dangerously-skip-permissions" => flags.permission_mode = Some("bypassPermissions".to_owned()),
             "--input-format" => flags.input_lines = value()? == "stream-json",
             "--mcp-config" => flags.mcp_configs.push(value()?),
-            "--allowedTools" | "--allowed-tools" => {
-                let names = value()?;
-                let names = names.split([',', ' ']).filter(|name| !name.is_empty());
-                flags.allowed_tools.extend(names.map(str::to_owned));
-            }
+            "--allowedTools" | "--allowed-tools" => flags.allowed_tools.extend(names(&value()?)),
             "--session-id" => flags.session_id = Some(value()?),
             "-r" | "--resume" => flags.resume = Some(value()?),
             "--resume-session-at" => flags.resume_at = Some(value()?),
@@ -114,19 +108,16 @@ pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Flags, 
         return Err("Error: --session-id with --continue or --resume also needs --fork-session.".to_owned());
     }
     if let Some(id) = &flags.session_id
-        && !is_uuid(id)
+        && !SessionId::from(id.as_str()).is_uuid()
     {
         return Err("Error: Invalid session ID. Must be a valid UUID.".to_owned());
     }
     Ok(flags)
 }
 
-pub(super) fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.chars().enumerate().all(|(index, c)| match index {
-            8 | 13 | 18 | 23 => c == '-',
-            _ => c.is_ascii_hexdigit(),
-        })
+/// Returns the names of a list that commas or spaces separate.
+fn names(list: &str) -> impl Iterator<Item = String> {
+    list.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// Parses a permission mode of 2.1.330. `default` is the old name of `manual`.

@@ -74,13 +74,7 @@ impl Message {
     }
 
     pub(super) fn tokens(&self) -> Tokens {
-        let count = |field: &str| self.usage[field].as_u64().unwrap_or(0);
-        Tokens {
-            input: count("input_tokens"),
-            cache_write: count("cache_creation_input_tokens"),
-            cache_read: count("cache_read_input_tokens"),
-            output: count("output_tokens"),
-        }
+        tokens_of(&self.usage)
     }
 
     /// Returns the text of the incomplete block, or `None` if it is not a text block or is empty.
@@ -116,5 +110,16 @@ impl OpenBlock {
             _ => block["text"] = json!(text),
         }
         block
+    }
+}
+
+/// Returns the tokens of a `usage` object, in the API's format.
+pub(super) fn tokens_of(usage: &Value) -> Tokens {
+    let count = |field: &str| usage[field].as_u64().unwrap_or(0);
+    Tokens {
+        input: count("input_tokens"),
+        cache_write: count("cache_creation_input_tokens"),
+        cache_read: count("cache_read_input_tokens"),
+        output: count("output_tokens"),
     }
 }

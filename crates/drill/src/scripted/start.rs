@@ -13,7 +13,7 @@ use super::agent::{Agent, Stop};
 use super::callbacks::Callbacks;
 use super::cost::CostMeter;
 use super::environment::Environment;
-use super::flags::{self, Flags, is_uuid};
+use super::flags::{self, Flags};
 use super::history::{self, History};
 use super::hooks::Hooks;
 use super::inbox::Inbox;
@@ -22,6 +22,7 @@ use super::session_file::{self, SessionFile};
 use super::stdout::{self, EventWriter, print_error};
 use super::{VERSION, replay, result};
 use crate::rng::Rng;
+use longhaul_core::SessionId;
 
 const MODEL: &str = "claude-sonnet-4-5";
 
@@ -136,7 +137,7 @@ fn resume(
     let Some((mut history, path)) = history else {
         let error = if let Some(message) = flags.resume_at.as_ref().filter(|_| read(None).is_some()) {
             format!("No message found with message.uuid of: {message}")
-        } else if is_uuid(from) {
+        } else if SessionId::from(from).is_uuid() {
             format!("No conversation found with session ID: {from}")
         } else {
             format!("--resume {from} is not a UUID and does not match any session title.")

@@ -52,11 +52,6 @@ pub(crate) struct EndedProcess {
     pub(crate) oom_killed: bool,
 }
 
-pub(crate) struct LaunchFailure {
-    pub(crate) kind: SpawnError,
-    pub(crate) error: io::Error,
-}
-
 impl AttemptProcess {
     /// Creates the files of an attempt and starts its process. `watch` reports its output.
     /// `session` is stored for later comparison. The inner error means that the system did not start the agent.
@@ -66,7 +61,7 @@ impl AttemptProcess {
         invocation: &Invocation,
         session: Option<&SessionBaseline>,
         watch: &mut FileWatch,
-    ) -> Result<Result<AttemptProcess, LaunchFailure>, SuperviseError> {
+    ) -> Result<Result<AttemptProcess, (SpawnError, io::Error)>, SuperviseError> {
         let dir = config.dir.attempt(plan.attempt).create()?;
         if let Some(session) = session {
             // Needed later to verify that the history arrived. The work does not need it.
@@ -96,7 +91,7 @@ impl AttemptProcess {
         decoder.begin(SessionStart { spec, plan, prompt, sent: Vec::new() });
         let (agent, process) = match AgentProcess::start(launch, invocation.stdin.clone()) {
             Ok(started) => started,
-            Err((kind, error)) => return Ok(Err(LaunchFailure { kind, error })),
+            Err(failure) => return Ok(Err(failure)),
         };
         failpoints::agent_is(process.pid);
         failpoints::hit(Failpoint::Spawned);

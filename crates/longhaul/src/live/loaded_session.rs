@@ -4,6 +4,7 @@ use longhaul_agent::{Health, SessionDocument, SessionLayout};
 use longhaul_store::read_regular;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 use std::{fs, io};
 
 // The largest session observed so far has 40 MB. A file above this limit is not inspected.
@@ -12,17 +13,8 @@ const SESSION_BYTES_MAX: u64 = 512 << 20;
 /// A session file that was inspected and is not read again while it stays unchanged.
 pub(crate) struct LoadedSession {
     pub(super) path: PathBuf,
-    version: FileVersion,
+    version: (u64, u64, SystemTime),
     pub(super) document: Box<dyn SessionDocument>,
-}
-
-/// The state of a file on disk. Every write to the file changes it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct FileVersion {
-    inode: u64,
-    bytes: u64,
-    /// Time of the last write, in seconds and nanoseconds.
-    modified: (i64, i64),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,22 +29,20 @@ pub(super) enum FileCondition {
 impl LoadedSession {
     pub(super) fn load(layout: &dyn SessionLayout, file: &Path) -> io::Result<LoadedSession> {
         // The version comes first, so that a later write is noticed.
-        let version = FileVersion::of(file)?;
+        let version = version_of(file)?;
         let document = layout.parse(read(file)?);
         Ok(LoadedSession { path: file.to_owned(), version, document })
     }
 
     pub(super) fn is_current(&self) -> bool {
-        FileVersion::of(&self.path).is_ok_and(|version| version == self.version)
+        version_of(&self.path).is_ok_and(|version| version == self.version)
     }
 }
 
-impl FileVersion {
-    fn of(file: &Path) -> io::Result<FileVersion> {
-        let found = fs::metadata(file)?;
-        let modified = (found.mtime(), found.mtime_nsec());
-        Ok(FileVersion { inode: found.ino(), bytes: found.len(), modified })
-    }
+/// Returns the inode of a file, its size and the time of its last write. Every write to the file changes them.
+fn version_of(file: &Path) -> io::Result<(u64, u64, SystemTime)> {
+    let found = fs::metadata(file)?;
+    Ok((found.ino(), found.len(), found.modified()?))
 }
 
 pub(super) fn condition(loaded: &io::Result<LoadedSession>) -> FileCondition {

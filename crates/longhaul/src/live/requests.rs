@@ -11,12 +11,8 @@ use tokio::sync::mpsc;
 pub(crate) struct CancelRequests {
     channel: mpsc::Receiver<CancelSource>,
     /// Requests of other processes. `None` if they cannot be received.
-    files: Option<RequestFiles>,
-}
-
-struct RequestFiles {
-    requests: SupervisorRequests,
-    /// Whether a request may have arrived since the last check.
+    files: Option<SupervisorRequests>,
+    /// Whether a file may have arrived since the last check.
     needs_check: bool,
 }
 
@@ -28,12 +24,19 @@ impl CancelRequests {
         dir: &RunDir,
         watch: &mut FileWatch,
     ) -> CancelRequests {
-        CancelRequests { channel, files: RequestFiles::listen(dir, watch).ok() }
+        let requests = dir.requests();
+        let is_open = requests.open().inspect(|path| watch.add_dir(path)).is_ok();
+        CancelRequests { channel, files: is_open.then_some(requests), needs_check: true }
     }
 
     pub(crate) fn next(&mut self) -> Option<CancelSource> {
         let by_channel = self.channel.try_recv().ok();
-        by_channel.or_else(|| self.files.as_mut()?.take())
+        if by_channel.is_some() || !self.needs_check {
+            return by_channel;
+        }
+        let source = self.files.as_ref()?.take();
+        self.needs_check = source.is_some();
+        source
     }
 
     pub(crate) async fn receive(&mut self) -> Option<CancelSource> {
@@ -46,30 +49,11 @@ impl CancelRequests {
 
     /// Schedules a check for requests if a directory has new names. A growing stream does not need one.
     pub(crate) fn on_changes(&mut self, has_new_names: bool) {
-        if let Some(files) = self.files.as_mut().filter(|_| has_new_names) {
-            files.needs_check = true;
-        }
+        self.needs_check |= has_new_names;
     }
 
     pub(crate) fn channel(&mut self) -> &mut mpsc::Receiver<CancelSource> {
         &mut self.channel
-    }
-}
-
-impl RequestFiles {
-    fn listen(dir: &RunDir, watch: &mut FileWatch) -> Result<RequestFiles, StoreError> {
-        let requests = dir.requests();
-        watch.add_dir(requests.open()?);
-        Ok(RequestFiles { requests, needs_check: true })
-    }
-
-    fn take(&mut self) -> Option<CancelSource> {
-        if !self.needs_check {
-            return None;
-        }
-        let source = self.requests.take();
-        self.needs_check = source.is_some();
-        source
     }
 }
 

@@ -9,7 +9,7 @@
 
 use crate::clock::random_seed;
 use longhaul_core::{RunId, draw_uuid};
-use longhaul_store::{Plan, RunDir, StoreError, WorkflowDir};
+use longhaul_store::{JournalDir, RunDir, StoreError};
 use std::env;
 use std::path::PathBuf;
 
@@ -34,17 +34,12 @@ impl RunMarker {
     /// # Errors
     /// Returns an error if the run's plan cannot be read.
     pub fn load(dir: &RunDir) -> Result<RunMarker, StoreError> {
-        Ok(RunMarker::new(dir, &dir.plan()?))
+        Ok(RunMarker::new(dir, &dir.plan()?.marker))
     }
 
-    pub(crate) fn new(dir: &RunDir, plan: &Plan) -> RunMarker {
-        RunMarker { run: dir.id().clone(), token: plan.marker.clone(), dir: Some(dir.path().to_owned()) }
-    }
-
-    /// Creates the marker of a workflow's own commands.
-    pub(crate) fn for_workflow(dir: &WorkflowDir, token: &str) -> RunMarker {
-        let (run, dir) = (dir.id().clone(), dir.path().to_owned());
-        RunMarker { run, token: token.to_owned(), dir: Some(dir) }
+    /// Creates the marker of a run, or of a workflow's own commands.
+    pub(crate) fn new(dir: &JournalDir, token: &str) -> RunMarker {
+        RunMarker { run: dir.id().clone(), token: token.to_owned(), dir: Some(dir.path().to_owned()) }
     }
 
     /// Creates a marker for a process that belongs to no run.

@@ -88,11 +88,7 @@ impl<'a> SessionFiles<'a> {
         wrap_up: Option<&str>,
         inspected: Option<LoadedSession>,
     ) -> io::Result<PreparedSession> {
-        let from = match &plan.session {
-            SessionPlan::New(_) => None,
-            SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => Some(from),
-        };
-        let Some(from) = from.filter(|from| from.is_uuid()) else {
+        let Some(from) = plan.session.source().filter(|from| from.is_uuid()) else {
             return Ok(PreparedSession {
                 session: Some(self.baseline(plan.session.id(), None, None)),
                 ..PreparedSession::default()

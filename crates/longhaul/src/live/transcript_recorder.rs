@@ -12,14 +12,12 @@ use crate::handoff::user_prompt;
 use longhaul_agent::transcript_message::{EventKind, MessageHeader, MessageOrigin, TranscriptMessage};
 use longhaul_agent::{Decoder, Dialect, DoneSignals, Guards};
 use longhaul_core::{AttemptPlan, Exit, Harness, Moment, PromptKind, SessionId};
-use longhaul_store::{
-    ArrayFile, AttemptDir, CostBreakdown, Journal, LineLog, RunDir, StoreError, open_regular, rfc3339,
-};
+use longhaul_store::{ArrayFile, AttemptDir, CostBreakdown, Journal, LineLog, RunDir, open_regular, rfc3339};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
 use std::sync::Arc;
-use std::{fs, io};
-use thiserror::Error;
 
 // The messages of one read of a stream. A larger buffer is freed, so that memory stays flat.
 const LINES_BYTES_RETAINED: usize = 128 << 10;
@@ -61,15 +59,7 @@ struct OpenAttempt {
 }
 
 /// A failed write. It is not reported, because the next attempt tries again.
-#[derive(Debug, Error)]
-enum RecordError {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    #[error(transparent)]
-    Json(#[from] serde_json::Error),
-}
+type RecordError = Box<dyn Error>;
 
 impl TranscriptRecorder {
     pub(crate) fn new(

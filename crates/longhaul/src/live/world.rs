@@ -242,10 +242,10 @@ impl LiveWorld<'_> {
                 self.events.push_back(Event::Spawned(attempt.process));
                 self.attempt = Some(attempt);
             }
-            Err(failure) => {
+            Err((kind, error)) => {
                 let program = config.spec().agent.program.display();
-                self.ended.spawn_error = Some(format!("cannot start {program}: {}", failure.error));
-                self.events.push_back(Event::SpawnFailed(failure.kind));
+                self.ended.spawn_error = Some(format!("cannot start {program}: {error}"));
+                self.events.push_back(Event::SpawnFailed(kind));
             }
         }
         Ok(())

@@ -7,11 +7,11 @@ use std::path::Path;
 
 #[tokio::test]
 async fn a_slow_reader_learns_where_events_are_missing() {
-    let (mut handle, mut sender) = RunHandle::new(Canceller::new().0);
+    let (mut handle, mut sender, _outcome) = RunHandle::new(Canceller::new().0);
     let mut events = handle.events();
     let mut start = |count: usize| {
         for _ in 0..count {
-            sender.events.on_start(&RunId::from("bcdfgh"), Path::new("/runs/bcdfgh"));
+            sender.on_start(&RunId::from("bcdfgh"), Path::new("/runs/bcdfgh"));
         }
     };
     start(EVENTS_MAX + 10);

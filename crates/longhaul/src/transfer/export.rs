@@ -6,10 +6,10 @@ use super::scratch::{register_temporary, scratch};
 use super::sessions::{find, sessions_of};
 use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, WorkspaceManifest};
+use crate::clock::calendar_now;
 use crate::live::{RunMarker, processes_with};
-use jiff::Timestamp;
 use longhaul_agent::dialect_named;
-use longhaul_core::{Moment, Outcome, Run, RunId, Workflow, WorkflowPolicy, WorkflowRecord};
+use longhaul_core::{Outcome, Run, RunId, Workflow, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{Home, Journal, LoadedJournal, RunDir, StoreError, WorkflowDir};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -54,7 +54,7 @@ pub enum WorkspaceOmitted {
 /// - the file cannot be written
 pub fn export(home: &Home, dir: &RunDir, to: &Path, overwrite: bool) -> Result<Exported, TransferError> {
     let cwd = dir.plan()?.spec.cwd;
-    let mut package = Package::new(Manifest::new(dir.id().clone(), None, &cwd, now()));
+    let mut package = Package::new(Manifest::new(dir.id().clone(), None, &cwd, calendar_now()));
     // The lock is held until the end, so that no supervisor takes over the run during the export.
     let (_lock, outcome) = package.add_run(dir, RUN)?;
     package.write(home, &cwd, outcome, to, overwrite)
@@ -77,7 +77,7 @@ pub fn export_workflow(
         return Err(TransferError::Worktrees { workflow: dir.id().clone(), is_finished: outcome.is_some() });
     }
     let plan = dir.plan()?;
-    check_stopped(dir.id(), outcome, &RunMarker::for_workflow(dir, &plan.marker))?;
+    check_stopped(dir.id(), outcome, &RunMarker::new(dir, &plan.marker))?;
     let mut runs = Vec::new();
     for id in runs_of(dir.id(), &plan.policy, &history) {
         // A run was decided on, but the supervisor died before it created the run.
@@ -85,7 +85,7 @@ pub fn export_workflow(
     }
     let ids = runs.iter().map(|run| run.id().clone()).collect();
     let project_dir = plan.project_dir.as_path();
-    let mut package = Package::new(Manifest::new(dir.id().clone(), Some(ids), project_dir, now()));
+    let mut package = Package::new(Manifest::new(dir.id().clone(), Some(ids), project_dir, calendar_now()));
     files_of(dir.path(), WORKFLOW, &mut package.sources)?;
     let prefixes: Vec<String> = package.manifest.run_dirs().into_iter().map(|(_, dir)| dir).collect();
     let mut locks = Vec::new();
@@ -144,7 +144,7 @@ impl Package {
         let (lock, history) = lock(&dir.journal_path(), dir.id())?;
         let outcome = Run::replay(history.records()).state().outcome();
         let plan = dir.plan()?;
-        check_stopped(dir.id(), outcome, &RunMarker::new(dir, &plan))?;
+        check_stopped(dir.id(), outcome, &RunMarker::new(dir, &plan.marker))?;
         files_of(dir.path(), prefix, &mut self.sources)?;
         let dialect = dialect_named(&plan.spec.agent.name);
         let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
@@ -261,8 +261,4 @@ fn files_of(dir: &Path, name: &str, files: &mut BTreeMap<String, PathBuf>) -> Re
         }
     }
     Ok(())
-}
-
-fn now() -> Moment {
-    Moment(Timestamp::now().as_millisecond() as u64)
 }

@@ -135,14 +135,14 @@ fn create_dirs(
 ) -> Result<BTreeMap<String, ImportedDir>, TransferError> {
     let mut dirs = BTreeMap::new();
     if manifest.workflow_runs.is_some() {
-        dirs.insert(WORKFLOW.to_owned(), home.begin_workflow_import(day, &manifest.run)?);
+        dirs.insert(WORKFLOW.to_owned(), home.begin_import(&home.workflows_path(), day, &manifest.run)?);
     }
     for (run, name) in manifest.run_dirs() {
         let is_left = home.run_with_id(run)?.and_then(|dir| dir.plan().ok()).is_some_and(|plan| {
             plan.imported.is_some() && plan.workflow.is_some_and(|position| position.id == manifest.run)
         });
         if !(is_left && manifest.workflow_runs.is_some()) {
-            dirs.insert(name, home.begin_import(day, run)?);
+            dirs.insert(name, home.begin_import(&home.runs_path(), day, run)?);
         }
     }
     Ok(dirs)
@@ -183,7 +183,7 @@ impl ImportedRun {
     ) -> Result<ImportedRun, TransferError> {
         let run = dir.run_dir();
         let mut plan = run.plan()?;
-        check_stopped(run.id(), &RunMarker::new(&run, &plan))?;
+        check_stopped(run.id(), &RunMarker::new(&run, &plan.marker))?;
         // The imported run has no processes here. If the original continues in another home, it is a different
         // run.
         plan.marker = RunMarker::random();
@@ -216,7 +216,7 @@ impl ImportedWorkflow {
     fn load(dir: ImportedDir, destination: ImportDestination<'_>) -> Result<ImportedWorkflow, TransferError> {
         let workflow = dir.workflow_dir();
         let mut plan = workflow.plan()?;
-        check_stopped(workflow.id(), &RunMarker::for_workflow(&workflow, &plan.marker))?;
+        check_stopped(workflow.id(), &RunMarker::new(&workflow, &plan.marker))?;
         plan.marker = RunMarker::random();
         let history = Journal::<WorkflowRecord>::load(&workflow.journal_path())?;
         let outcome = Workflow::replay(history.records()).state().outcome();

@@ -103,10 +103,7 @@ impl ArchonFiles {
 
     /// Writes what the records changed.
     pub(super) fn write(&mut self, records: &[WorkflowRecord], at: Moment) -> Result<(), String> {
-        if records.iter().any(|record| matches!(record, WorkflowRecord::IterationStarted { .. })) {
-            self.write_previous()?;
-        }
-        self.write_current()?;
+        self.write_all()?;
         let has_round_ended = records.iter().any(|record| {
             matches!(record, WorkflowRecord::PhaseEnded { phase, .. } if self.role(*phase) == Some(Role::Prover))
         });
@@ -115,16 +112,9 @@ impl ArchonFiles {
 
     /// Writes all of the current and the previous iteration, which a dead supervisor may have left unfinished.
     pub(super) fn write_all(&mut self) -> Result<(), String> {
-        self.write_previous()?;
-        self.write_current()
-    }
-
-    fn write_previous(&mut self) -> Result<(), String> {
-        let Some(mut previous) = self.previous.take() else { return Ok(()) };
-        self.write_meta(&mut previous)
-    }
-
-    fn write_current(&mut self) -> Result<(), String> {
+        if let Some(mut previous) = self.previous.take() {
+            self.write_meta(&mut previous)?;
+        }
         let Some(mut current) = self.current.take() else { return Ok(()) };
         let written = self.write_meta(&mut current);
         self.current = Some(current);

@@ -224,8 +224,7 @@ impl Driver<'_> {
         match action {
             WorkflowAction::ListItems(phase) => self.list_items(phase),
             WorkflowAction::MeasureMemory => self.measure_memory(),
-            WorkflowAction::StartRun { key, share } => self.start_run(key, share, 0)?,
-            WorkflowAction::ResumeRun { key, share, resumes } => self.start_run(key, share, resumes)?,
+            WorkflowAction::StartRun { key, share, resumes } => self.start_run(key, share, resumes)?,
             WorkflowAction::StopRun { key, source } => {
                 if let Some(run) = self.live.cancellers.get(&key) {
                     run.cancel_by(source);

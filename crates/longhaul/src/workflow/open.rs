@@ -17,9 +17,7 @@ use longhaul_core::{
     CancelSource, ItemState, Moment, OutcomeKind, Run, RunKey, Workflow, WorkflowEvent, WorkflowPolicy,
     WorkflowRecord,
 };
-use longhaul_store::{
-    Home, Journal, LoadedJournal, NewWorkflow, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource,
-};
+use longhaul_store::{Home, Journal, LoadedJournal, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::WorkflowFile;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -76,7 +74,7 @@ pub(super) async fn open(
         .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
         .transpose()?;
     observer.on_start(&dir, &plan);
-    let marker = RunMarker::for_workflow(&dir, &plan.marker);
+    let marker = RunMarker::new(&dir, &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
     let commands = Commands::new(dir.clone(), project_dir, environment.clone(), marker);
     if !loaded.entries.is_empty() {
@@ -149,7 +147,7 @@ fn create(
     plan.started_at = Moment(now.timestamp().as_millisecond() as u64).into();
     plan.marker = RunMarker::random();
     plan.runs.iter_mut().for_each(|spec| spec.prompt.clear());
-    let NewWorkflow { dir, journal } = home.create_workflow(&now.date(), random_seed(), &plan)?;
+    let (dir, journal) = home.create_workflow(&now.date(), random_seed(), &plan)?;
     Ok((dir, plan, journal))
 }
 

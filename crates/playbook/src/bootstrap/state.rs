@@ -4,10 +4,10 @@
 //! Unknown fields are preserved.
 
 use crate::UserError;
-use longhaul_store::{Durability, replace};
+use longhaul_store::{Durability, if_exists, replace};
 use serde_json::{Map, Value, json};
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const FILE: &str = ".claude/bootstrap_state.json";
@@ -30,10 +30,9 @@ impl BootstrapState {
             let message = format!("cannot read {}: {cause}", path.display());
             UserError::new(message, "move it away; parts that were learned are not learned again")
         };
-        let content = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?,
-            Err(error) if error.kind() == ErrorKind::NotFound => Map::new(),
-            Err(error) => return Err(unreadable(error.to_string())),
+        let content = match if_exists(fs::read(&path)).map_err(|error| unreadable(error.to_string()))? {
+            Some(bytes) => serde_json::from_slice(&bytes).map_err(|error| unreadable(error.to_string()))?,
+            None => Map::new(),
         };
         if content.get(SESSIONS).is_some_and(|sessions| !sessions.is_object()) {
             return Err(unreadable(format!("`{SESSIONS}` is not an object")));

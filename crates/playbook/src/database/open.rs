@@ -5,7 +5,7 @@
 
 use crate::LearningPaths;
 use crate::paths::create_private_dir;
-use longhaul_store::{Database, DatabaseError, Durability, empty_database, replace, with_suffix};
+use longhaul_store::{Database, DatabaseError, Durability, empty_database, if_exists, replace, with_suffix};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File};
@@ -186,17 +186,10 @@ fn move_aside(path: &Path) -> io::Result<PathBuf> {
     // The database is renamed last: while it exists, no process creates a new one, which would adopt a
     // remaining log.
     for end in SIDE_FILES {
-        rename(&with_suffix(path, end), &with_suffix(&target, end))?;
+        if_exists(fs::rename(with_suffix(path, end), with_suffix(&target, end)))?;
     }
-    rename(path, &target)?;
+    if_exists(fs::rename(path, &target))?;
     Ok(target)
-}
-
-fn rename(from: &Path, to: &Path) -> io::Result<()> {
-    match fs::rename(from, to) {
-        Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(()),
-        renamed => renamed,
-    }
 }
 
 fn damaged_path(path: &Path, number: u32) -> PathBuf {

@@ -1,10 +1,9 @@
 //! Adds items to the queue. For a hook this takes a few milliseconds and one flush to the disk.
 
 use super::LearningDb;
-use longhaul_core::Moment;
+use longhaul_core::{Moment, word_enum};
 use longhaul_store::DatabaseError;
 use rusqlite::params;
-use serde::Serialize;
 use std::path::PathBuf;
 use strum::{EnumString, IntoStaticStr};
 
@@ -44,25 +43,16 @@ pub enum QueuedEvent {
     Manual,
 }
 
-/// How the judge is reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum JudgeKind {
-    /// The Messages API, with a key.
-    Api,
-    /// Claude Code, in a separate run with its own login.
-    Claude,
-}
-
-impl JudgeKind {
-    /// All kinds, in order.
-    pub const ALL: &'static [JudgeKind] = &[JudgeKind::Api, JudgeKind::Claude];
-
-    /// Returns the word that users type.
-    pub fn as_str(self) -> &'static str {
-        self.into()
+word_enum! {
+    /// How the judge is reached.
+    #[derive(EnumString)]
+    #[strum(serialize_all = "snake_case")]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum JudgeKind {
+        /// The Messages API, with a key.
+        Api = "api",
+        /// Claude Code, in a separate run with its own login.
+        Claude = "claude",
     }
 }
 

@@ -1,4 +1,4 @@
-use super::{Diagnostics, QuestionNames, is_name, line, tenths};
+use super::{Diagnostics, is_name, line, tenths};
 use crate::judge::RequestEvent;
 use crate::judging::JudgeQuestion;
 use crate::messages::MessagesError;
@@ -93,14 +93,12 @@ fn writes_only_if_project_enables_diagnostics() {
         error: &TIMEOUT,
         reason: GiveUpReason::RetriesExhausted,
     };
-    let [reflector, curator, keypoints] =
-        [JudgeQuestion::Reflector, JudgeQuestion::Curator, JudgeQuestion::Keypoints].map(QuestionNames::new);
     let write_all = || {
-        diagnostics.write_request(at, keypoints, given_up);
-        diagnostics.write_request(at, keypoints, RequestEvent::Answered { request: 1 });
-        diagnostics.write_request(at, reflector, given_up);
-        diagnostics.write_request(at, curator, given_up);
-        diagnostics.write_answer(at, keypoints, "reflection", "What?", "That.");
+        diagnostics.write_request(at, JudgeQuestion::Keypoints, given_up);
+        diagnostics.write_request(at, JudgeQuestion::Keypoints, RequestEvent::Answered { request: 1 });
+        diagnostics.write_request(at, JudgeQuestion::Reflector, given_up);
+        diagnostics.write_request(at, JudgeQuestion::Curator, given_up);
+        diagnostics.write_answer(at, JudgeQuestion::Keypoints, None, "What?", "That.");
         diagnostics.write(at, "../out", "elsewhere");
     };
     write_all();
@@ -109,7 +107,7 @@ fn writes_only_if_project_enables_diagnostics() {
     assert_eq!(texts(project.path()).0, [""; 0]);
     fs::write(project.path().join(".claude/diagnostic_mode"), "").expect("the folder can be written");
     write_all();
-    diagnostics.write_answer(at, keypoints, "reflection", "What else?", "This.");
+    diagnostics.write_answer(at, JudgeQuestion::Keypoints, Some("reflection"), "What else?", "This.");
     let (names, first) = texts(project.path());
     assert_eq!(
         names,

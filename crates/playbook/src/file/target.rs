@@ -4,9 +4,9 @@
 use super::FileError;
 use crate::backup::{write_backup, write_like};
 use crate::failpoints::{Failpoint, is_interrupted, pass};
-use longhaul_store::open_regular;
+use longhaul_store::{if_exists, open_regular, read_at_most};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -52,17 +52,8 @@ impl Target {
     }
 
     pub(super) fn bytes(&self) -> Result<Option<Vec<u8>>, FileError> {
-        let mut bytes = Vec::new();
-        let read = open_regular(&self.path).and_then(|file| file.take(BYTES_MAX + 1).read_to_end(&mut bytes));
-        match read {
-            Ok(_) if bytes.len() as u64 > BYTES_MAX => {
-                let message = format!("it is larger than {} MiB", BYTES_MAX >> 20);
-                Err(FileError::io("read", &self.path, io::Error::other(message)))
-            }
-            Ok(_) => Ok(Some(bytes)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(FileError::io("read", &self.path, source)),
-        }
+        let bytes = open_regular(&self.path).and_then(|file| read_at_most(file, BYTES_MAX));
+        if_exists(bytes).map_err(|source| FileError::io("read", &self.path, source))
     }
 
     pub(super) fn lock(&self) -> Result<Lock, FileError> {

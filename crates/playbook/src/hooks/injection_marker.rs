@@ -10,6 +10,7 @@
 use crate::LearningPaths;
 use crate::paths::{create_private_dir, hashed_name};
 use longhaul_core::Moment;
+use longhaul_store::if_exists;
 use std::fs;
 use std::fs::OpenOptions;
 use std::io::{self, ErrorKind};
@@ -56,10 +57,7 @@ pub fn was_injected(paths: &LearningPaths, session: &str) -> bool {
 
 /// Removes the marker, so that the playbook is injected again at the next prompt.
 pub fn clear_injection(paths: &LearningPaths, session: &str) -> io::Result<()> {
-    match fs::remove_file(marker_path(paths, session)) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
+    if_exists(fs::remove_file(marker_path(paths, session))).map(drop)
 }
 
 /// Removes the markers and recorded APIs of sessions that are too old to be resumed.

@@ -1,6 +1,7 @@
 //! Parses the input of a hook: one JSON object on its standard input, as of Claude Code 2.1.330. Unknown
 //! fields are ignored.
 
+use longhaul_store::read_at_most;
 use serde::Deserialize;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -36,15 +37,9 @@ impl HookInput {
     /// # Errors
     /// Returns a message if the input cannot be read, is too large or is invalid.
     pub fn read(input: impl Read) -> Result<HookInput, String> {
-        let mut bytes = Vec::new();
-        match input.take(BYTES_MAX + 1).read_to_end(&mut bytes) {
-            Ok(length) if length as u64 > BYTES_MAX => {
-                Err(format!("cannot read standard input: more than {BYTES_MAX} bytes"))
-            }
-            Ok(_) => serde_json::from_slice(&bytes)
-                .map_err(|error| format!("cannot understand standard input: {error}")),
-            Err(error) => Err(format!("cannot read standard input: {error}")),
-        }
+        let bytes =
+            read_at_most(input, BYTES_MAX).map_err(|error| format!("cannot read standard input: {error}"))?;
+        serde_json::from_slice(&bytes).map_err(|error| format!("cannot understand standard input: {error}"))
     }
 
     /// Returns the transcript to learn from, which for a sub-agent is its own.
@@ -118,6 +113,6 @@ mod tests {
     #[test]
     fn rejects_oversized_input() {
         let error = HookInput::read(std::io::repeat(b' ')).expect_err("it does not end");
-        assert_eq!(error, "cannot read standard input: more than 67108864 bytes");
+        assert_eq!(error, "cannot read standard input: it is longer than 67108864 bytes");
     }
 }

@@ -9,10 +9,11 @@ pub use write::replace_user_file;
 
 use crate::UserError;
 use entries::{Entry, Settings};
+use longhaul_store::if_exists;
 use serde_json::Value;
 use std::fmt::Display;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io;
 use std::path::{Path, PathBuf};
 
 const INVALID_HINT: &str = "fix it: Claude Code ignores the file as it is; nothing was changed";
@@ -109,14 +110,9 @@ impl SettingsFile {
     }
 
     fn read(&self) -> Result<Option<String>, UserError> {
-        match fs::read(&self.path) {
-            Ok(bytes) => match String::from_utf8(bytes) {
-                Ok(text) => Ok(Some(text)),
-                Err(error) => Err(self.unreadable(&error.utf8_error(), INVALID_HINT)),
-            },
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(io_error("read", &self.path, &cause)),
-        }
+        let bytes = if_exists(fs::read(&self.path)).map_err(|cause| io_error("read", &self.path, &cause))?;
+        let text = bytes.map(String::from_utf8).transpose();
+        text.map_err(|error| self.unreadable(&error.utf8_error(), INVALID_HINT))
     }
 
     fn parse(&self, text: &str) -> Result<Settings, UserError> {

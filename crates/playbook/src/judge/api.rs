@@ -3,7 +3,7 @@
 
 use super::{Judge, JudgeError, JudgeReply, RequestObserver, RetryAdvice};
 use crate::JudgeSettings;
-use crate::messages::{ANSWER_TOKENS_MAX, Answer, AnswerStop, LONG_CONTEXT, MessagesClient, MessagesError};
+use crate::messages::{ANSWER_TOKENS_MAX, Answer, LONG_CONTEXT, MessagesClient, MessagesError};
 use async_trait::async_trait;
 use longhaul_agent::Prices;
 use longhaul_core::{ApiCall, ApiCallPolicy, CallDecision, Fault, GiveUpReason, Moment, Now, Span};
@@ -95,7 +95,7 @@ impl ApiJudge {
     }
 
     fn reply(&self, answer: Answer, requests: u32) -> Result<JudgeReply, JudgeError> {
-        if answer.stop == AnswerStop::Refused {
+        if answer.is_refused {
             let message = format!("{} refuses to answer this", answer.model);
             return Err(JudgeError { fault: Fault::Refused, retry: RetryAdvice::Never, message, requests });
         }

@@ -1,7 +1,7 @@
 //! Tests the client against a scripted API, byte by byte, and counts connections.
 
 use super::error::status_error;
-use super::{Answer, AnswerStop, MessagesClient, MessagesError};
+use super::{Answer, MessagesClient, MessagesError};
 use crate::judge::RetryAdvice;
 use crate::settings::Credential;
 use expect_test::{Expect, expect};
@@ -129,26 +129,21 @@ async fn sends_expected_request() {
 
 #[tokio::test]
 async fn joins_all_text_blocks() {
-    let check = async |content: &str, stop_reason: &str, text: &str, stop: AnswerStop| {
+    let check = async |content: &str, stop_reason: &str, text: &str, is_refused: bool| {
         let (url, requests) = serve(message(content, stop_reason)).await;
         let tokens = Tokens { input: 12, output: 3, cache_read: 4, cache_write: 0 };
-        let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, stop };
+        let expected = Answer { text: text.to_owned(), model: "claude-x-1".to_owned(), tokens, is_refused };
         assert_eq!(ask(&url).await, Ok(expected), "{content}");
         assert_eq!(requests.lock().expect("no test panics with it").len(), 1);
     };
     let text_block = |text: &str| format!(r#"{{"type":"text","text":"{text}"}}"#);
-    check("", "\"end_turn\"", "", AnswerStop::Complete).await;
-    check(&text_block("a"), "null", "a", AnswerStop::Complete).await;
+    check("", "\"end_turn\"", "", false).await;
+    check(&text_block("a"), "null", "a", false).await;
     let thinking = r#"{"type":"thinking","thinking":"hm","signature":"s"}"#;
-    check(
-        &[text_block("a"), thinking.to_owned(), text_block("b")].join(","),
-        "\"end_turn\"",
-        "ab",
-        AnswerStop::Complete,
-    )
-    .await;
-    check(&text_block("a"), "\"max_tokens\"", "a", AnswerStop::Truncated).await;
-    check(&text_block("No."), "\"refusal\"", "No.", AnswerStop::Refused).await;
+    let blocks = [text_block("a"), thinking.to_owned(), text_block("b")].join(",");
+    check(&blocks, "\"end_turn\"", "ab", false).await;
+    check(&text_block("a"), "\"max_tokens\"", "a", false).await;
+    check(&text_block("No."), "\"refusal\"", "No.", true).await;
 }
 
 /// Asks an API with this response and checks the error. There must be no second request.

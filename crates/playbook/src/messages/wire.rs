@@ -1,6 +1,6 @@
 //! Defines the parts of the API's wire format that this client uses.
 
-use super::{ANSWER_TOKENS_MAX, Answer, AnswerStop};
+use super::{ANSWER_TOKENS_MAX, Answer};
 use longhaul_core::Tokens;
 use serde::{Deserialize, Serialize};
 
@@ -84,11 +84,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
             cache_read: usage.cache_read_input_tokens.unwrap_or(0),
             cache_write: usage.cache_creation_input_tokens.unwrap_or(0),
         },
-        stop: match message.stop_reason.as_deref() {
-            Some("max_tokens") => AnswerStop::Truncated,
-            Some("refusal") => AnswerStop::Refused,
-            Some(_) | None => AnswerStop::Complete,
-        },
+        is_refused: message.stop_reason.as_deref() == Some("refusal"),
     })
 }
 

@@ -1,44 +1,29 @@
 //! Defines the five sections of a playbook.
 
-use serde::{Deserialize, Serialize};
-use strum::{Display, IntoStaticStr};
+use longhaul_core::word_enum;
 
-/// A section of a playbook. The titles, the order and the prefixes of ids are those of existing playbooks.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, Display, IntoStaticStr,
-)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Section {
-    /// Approaches that work.
-    #[serde(rename = "PATTERNS & APPROACHES")]
-    #[strum(serialize = "PATTERNS & APPROACHES")]
-    Patterns,
-    /// Approaches that fail.
-    #[serde(rename = "MISTAKES TO AVOID")]
-    #[strum(serialize = "MISTAKES TO AVOID")]
-    Mistakes,
-    /// The user's preferences.
-    #[serde(rename = "USER PREFERENCES")]
-    #[strum(serialize = "USER PREFERENCES")]
-    Preferences,
-    /// Facts about the project.
-    #[serde(rename = "PROJECT CONTEXT")]
-    #[strum(serialize = "PROJECT CONTEXT")]
-    Context,
-    /// Everything else.
-    #[serde(rename = "OTHERS")]
-    #[strum(serialize = "OTHERS")]
-    Others,
+word_enum! {
+    /// A section of a playbook. The titles, the order and the prefixes of ids are those of existing playbooks.
+    #[derive(serde::Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    pub enum Section {
+        /// Approaches that work.
+        Patterns = "PATTERNS & APPROACHES",
+        /// Approaches that fail.
+        Mistakes = "MISTAKES TO AVOID",
+        /// The user's preferences.
+        Preferences = "USER PREFERENCES",
+        /// Facts about the project.
+        Context = "PROJECT CONTEXT",
+        /// Everything else.
+        Others = "OTHERS",
+    }
 }
 
 impl Section {
-    /// All sections, in order.
-    pub const ALL: &'static [Section] =
-        &[Section::Patterns, Section::Mistakes, Section::Preferences, Section::Context, Section::Others];
-
     /// Returns the heading, which is also the name in the file.
     pub fn title(self) -> &'static str {
-        self.into()
+        self.as_str()
     }
 
     /// Returns the prefix of its points' ids.

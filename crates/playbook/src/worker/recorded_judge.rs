@@ -6,7 +6,7 @@
 use super::Worker;
 use super::transcript::hash_text;
 use crate::database::{Item, JudgeRequest, LearningDb};
-use crate::diagnostics::{Diagnostics, QuestionNames};
+use crate::diagnostics::Diagnostics;
 use crate::failpoints::{Failpoint, pass};
 use crate::judge::{Clock, RequestObserver};
 use crate::judging::JudgeQuestion;
@@ -70,10 +70,11 @@ impl Judge for RecordedJudge<'_> {
         pass(Failpoint::Asking);
         let queued = &self.item.queued;
         let diagnostics = Diagnostics::in_project(&queued.project, TimeZone::system());
-        let names = QuestionNames::new(self.question);
-        let result = self.judge.ask(prompt, &|at, event| diagnostics.write_request(at, names, event)).await;
+        let question = self.question;
+        let result =
+            self.judge.ask(prompt, &|at, event| diagnostics.write_request(at, question, event)).await;
         if let Ok(reply) = &result {
-            diagnostics.write_answer(self.clock.now().at, names, names.answer, prompt, &reply.text);
+            diagnostics.write_answer(self.clock.now().at, question, None, prompt, &reply.text);
         }
         let answers = self.lock_answers();
         let request = JudgeRequest {

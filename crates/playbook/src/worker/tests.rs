@@ -509,7 +509,7 @@ fn unreadable_transcript_fails() {
     assert_eq!(stage.work(false), WorkerReport { learned: 1, failed: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s gone failed: cannot read DIR/gone: No such file or directory (os error 2)
-        0s folder failed: cannot read DIR/folder: it is not a file
+        0s folder failed: cannot read DIR/folder: Is a directory (os error 21)
         0s two begins at byte 0
         0s two reflected
         0s two curated

@@ -3,6 +3,7 @@
 
 use crate::database::ByteRange;
 use crate::judging::row_ids;
+use longhaul_store::open_regular;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -27,7 +28,7 @@ pub(super) fn next_part(
     last: Option<ByteRange>,
     bytes_max: u64,
 ) -> io::Result<Option<ByteRange>> {
-    let file = open(path)?;
+    let file = open_regular(path)?;
     let length = file.metadata()?.len();
     let (start, generation) = match last {
         None => (0, 0),
@@ -53,7 +54,7 @@ pub(super) fn next_part(
 }
 
 pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
-    let file = open(path)?;
+    let file = open_regular(path)?;
     Ok(file.metadata()?.len() >= part.end && fingerprint(&file, part.end)? == part.fingerprint)
 }
 
@@ -62,7 +63,7 @@ pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
     if length > ROW_BYTES_MAX {
         return Err(io::Error::other(format!("one line has {length} bytes")));
     }
-    let file = open(path)?;
+    let file = open_regular(path)?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
     file.read_exact_at(&mut bytes, part.start)?;
     Ok(bytes)
@@ -137,12 +138,6 @@ fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
         }
         offset += read as u64;
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let file = File::open(path)?;
-    // Opening a pipe would block forever, and a directory has no lines.
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("it is not a file")) }
 }
 
 #[cfg(test)]

@@ -56,9 +56,7 @@ impl CheckWatch {
             Record::ReviewStarted { .. } => self.process = SideProcess::default(),
             Record::CheckStopOrdered { at, cause } if self.process.since.is_some() => {
                 let allowed = self.process.may_stop(*at, *cause, timeout(facts), facts)
-                    || self.process.since.is_some()
-                        && *cause == StopCause::LimitReached
-                        && facts.is_limit_exhausted();
+                    || *cause == StopCause::LimitReached && facts.is_limit_exhausted();
                 ensure(allowed, Oracle::Checks, || {
                     format!("the check is stopped as {cause:?} without that reason: {self:?}")
                 })?;

@@ -185,7 +185,7 @@ impl<'a> OracleSet<'a> {
                 if *result == ReviewResult::NoVerdict(Fault::UsageLimit) && retry_at.is_some() {
                     self.bounds.on_park(*at);
                 }
-                coverage.count("review", result.as_str());
+                coverage.count("review", result.into());
             }
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
             Record::AttemptEnded { at, fault, next, usage, .. } => {

@@ -191,9 +191,7 @@ impl<'a> WorkflowSim<'a> {
         let phases = &self.model.phases;
         let phase_is = |index: usize, is: fn(&ModelPhase) -> bool| phases.get(index).is_some_and(is);
         let is_journaled = match action {
-            WorkflowAction::StartRun { key, .. } | WorkflowAction::ResumeRun { key, .. } => {
-                self.model.runs.get(key).is_some_and(|run| run.is_live)
-            }
+            WorkflowAction::StartRun { key, .. } => self.model.runs.get(key).is_some_and(|run| run.is_live),
             WorkflowAction::StopRun { .. } => {
                 let model = &self.model;
                 model.cancelled_by.or(model.suspended_by).is_some() || model.is_time_exhausted

@@ -231,8 +231,7 @@ impl WorkflowWorld {
                 let is_enough = !self.rng.chance(self.mix.memory_short);
                 self.drive(MEASUREMENT, WorkflowEvent::MemoryMeasured { is_enough });
             }
-            WorkflowAction::StartRun { key, share } => self.start(*key, *share, 0)?,
-            WorkflowAction::ResumeRun { key, share, resumes } => self.start(*key, *share, *resumes)?,
+            WorkflowAction::StartRun { key, share, resumes } => self.start(*key, *share, *resumes)?,
             WorkflowAction::StopRun { key, source } => self.stop(*key, *source)?,
             WorkflowAction::Merge(phase) => {
                 let problem = self.rng.chance(self.mix.merge_fails).then(|| "conflict".to_owned());

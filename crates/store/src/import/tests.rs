@@ -11,6 +11,10 @@ fn id() -> RunId {
     RunId::from("kmzxqp")
 }
 
+fn begin(home: &Home) -> ImportedDir {
+    home.begin_import(&home.runs_path(), &day(), &id()).expect("started")
+}
+
 fn names(home: &Home) -> Vec<String> {
     let entries = fs::read_dir(home.runs_path().join("2025-11-22")).expect("a day");
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
@@ -19,7 +23,7 @@ fn names(home: &Home) -> Vec<String> {
 #[test]
 fn run_appears_once_complete() {
     let (_dir, home) = Home::temporary();
-    let incoming = home.begin_import(&day(), &id()).expect("started");
+    let incoming = begin(&home);
     let (_, mut file) = incoming.create_file(Path::new("attempts/001/stream.jsonl")).expect("file");
     file.write_all(b"line\n").expect("written");
     assert_eq!(home.runs_newest_first().expect("runs").count(), 0);
@@ -32,7 +36,7 @@ fn run_appears_once_complete() {
 #[test]
 fn uncommitted_import_leaves_nothing() {
     let (_dir, home) = Home::temporary();
-    let incoming = home.begin_import(&day(), &id()).expect("started");
+    let incoming = begin(&home);
     incoming.create_file(Path::new("journal.jsonl")).expect("file");
     assert_eq!(names(&home).len(), 1);
     drop(incoming);
@@ -42,13 +46,13 @@ fn uncommitted_import_leaves_nothing() {
 #[test]
 fn rejects_used_ids_and_paths() {
     let (_dir, home) = Home::temporary();
-    let (one, other) =
-        (home.begin_import(&day(), &id()).expect("one"), home.begin_import(&day(), &id()).expect("two"));
+    let (one, other) = (begin(&home), begin(&home));
     one.commit(&plan()).expect("committed");
     assert!(matches!(other.commit(&plan()), Err(StoreError::RunExists { .. })));
     let tomorrow = "2025-11-23".parse().expect("a date");
-    assert!(matches!(home.begin_import(&tomorrow, &id()), Err(StoreError::RunExists { .. })));
-    let path = home.begin_import(&day(), &RunId::from("../kmz"));
+    let used = home.begin_import(&home.runs_path(), &tomorrow, &id());
+    assert!(matches!(used, Err(StoreError::RunExists { .. })));
+    let path = home.begin_import(&home.runs_path(), &day(), &RunId::from("../kmz"));
     assert!(matches!(path, Err(StoreError::InvalidRunId { .. })));
     assert_eq!(names(&home), ["kmzxqp"]);
 }
@@ -56,7 +60,7 @@ fn rejects_used_ids_and_paths() {
 #[test]
 fn files_stay_inside_the_directory() {
     let (dir, home) = Home::temporary();
-    let incoming = home.begin_import(&day(), &id()).expect("started");
+    let incoming = begin(&home);
     for name in ["../out", "/tmp/out", "attempts/../../out"] {
         assert!(incoming.create_file(Path::new(name)).is_err(), "{name}");
     }

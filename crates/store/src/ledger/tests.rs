@@ -124,7 +124,7 @@ fn all(ledger: &mut Ledger) -> Vec<LedgerRun> {
 
 fn differences(ledger: &Ledger) -> Vec<String> {
     let mut messages = Vec::new();
-    ledger.verify(|difference| messages.push(difference.to_string())).expect("it is compared");
+    ledger.verify(|difference| messages.push(difference)).expect("it is compared");
     messages
 }
 

@@ -5,55 +5,13 @@ use super::query::RunFilter;
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use crate::find_run::{days_newest_first, unsorted_runs_of_day};
-use longhaul_core::RunId;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
-use std::fmt;
-
-/// A difference between the ledger and the journals.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// Id of the run.
-    pub run: RunId,
-    /// Kind of difference.
-    pub kind: DifferenceKind,
-}
-
-/// The kind of a difference.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DifferenceKind {
-    /// The run is not in the ledger.
-    Missing,
-    /// The run is in the ledger, but does not exist.
-    Gone,
-    /// A part of the entry differs.
-    Field {
-        /// Name of the part.
-        part: String,
-        /// Value in the ledger.
-        ledger: String,
-        /// Value derived from the journal.
-        journal: String,
-    },
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Difference { run, kind } = self;
-        match kind {
-            DifferenceKind::Missing => write!(out, "{run}: not in the ledger"),
-            DifferenceKind::Gone => write!(out, "{run}: in the ledger, but there is no such run"),
-            DifferenceKind::Field { part, ledger, journal } => {
-                write!(out, "{run}: {part} is {ledger} in the ledger, and {journal} in its journal")
-            }
-        }
-    }
-}
 
 impl Ledger {
-    /// Compares each run with its journal, reports the differences and returns the number of runs. It changes
-    /// neither the ledger nor a run.
-    pub fn verify(&self, mut report: impl FnMut(Difference)) -> Result<u64, LedgerError> {
+    /// Compares each run with its journal, reports the differences as text and returns the number of runs. It
+    /// changes neither the ledger nor a run.
+    pub fn verify(&self, mut report: impl FnMut(String)) -> Result<u64, LedgerError> {
         let mut on_disk = BTreeSet::new();
         for day in days_newest_first(&self.home.runs_path())? {
             for dir in unsorted_runs_of_day(&day).filter(|dir| dir.plan_path().exists()) {
@@ -63,22 +21,21 @@ impl Ledger {
         }
         let recorded = self.stored_runs(&RunFilter::default())?;
         for run in recorded.into_iter().filter(|run| !on_disk.contains(&run.id) && !run.dir.exists()) {
-            report(Difference { run: run.id, kind: DifferenceKind::Gone });
+            report(format!("{}: in the ledger, but there is no such run", run.id));
         }
         Ok(on_disk.len() as u64)
     }
 
-    fn compare(&self, dir: &RunDir, report: &mut impl FnMut(Difference)) -> Result<(), LedgerError> {
+    fn compare(&self, dir: &RunDir, report: &mut impl FnMut(String)) -> Result<(), LedgerError> {
         let derived = LedgerEntry::read(dir);
-        let differ = |kind| Difference { run: dir.id().clone(), kind };
-        let Some(recorded) = self.entry(dir.id())? else {
-            report(differ(DifferenceKind::Missing));
+        let run = dir.id();
+        let Some(recorded) = self.entry(run)? else {
+            report(format!("{run}: not in the ledger"));
             return Ok(());
         };
         for ((part, ledger), (_, journal)) in parts(&recorded).into_iter().zip(parts(&derived)) {
             if ledger != journal {
-                let (ledger, journal) = (ledger.to_string(), journal.to_string());
-                report(differ(DifferenceKind::Field { part, ledger, journal }));
+                report(format!("{run}: {part} is {ledger} in the ledger, and {journal} in its journal"));
             }
         }
         Ok(())

@@ -78,7 +78,7 @@ fn twenty_processes_store_two_hundred_runs_once_each() {
     assert_eq!(count_listed_runs(&home), PROCESSES * RUNS);
     let mut differences = Vec::new();
     let ledger = Ledger::open(&home, WAIT).expect("a ledger");
-    ledger.verify(|difference| differences.push(difference.to_string())).expect("it is compared");
+    ledger.verify(|difference| differences.push(difference)).expect("it is compared");
     assert!(differences.is_empty(), "{differences:?}");
 }
 

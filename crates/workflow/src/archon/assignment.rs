@@ -1,5 +1,5 @@
-//! Resolves the objectives of a plan against the project's files, and selects those that provers start with.
-//! It never picks one of several files with the same name.
+//! Resolves the objectives of a plan against the project's files, which are those that provers start with. It
+//! never picks one of several files with the same name.
 
 use super::Objective;
 
@@ -11,8 +11,6 @@ const DEPENDENCY_DIRS: [&str; 2] = [".lake", "lake-packages"];
 pub struct Assignment {
     /// Files to work on, in the order of the plan. Each occurs once.
     pub files: Vec<String>,
-    /// Files above the cap, for the next iteration.
-    pub deferred: Vec<String>,
     /// Objectives whose file does not exist.
     pub unresolved: Vec<Objective>,
 }
@@ -41,16 +39,11 @@ fn path_hint(matches: &[String]) -> String {
 }
 
 impl Assignment {
-    /// Resolves objectives against the project's files: paths relative to the project, separated by `/`. At
-    /// most `files_max` files are assigned.
+    /// Resolves objectives against the project's files: paths relative to the project, separated by `/`.
     ///
     /// # Errors
     /// Returns an error if a name without its full path belongs to several files.
-    pub fn new(
-        objectives: &[Objective],
-        project_files: &[String],
-        files_max: usize,
-    ) -> Result<Assignment, AmbiguousObjective> {
+    pub fn new(objectives: &[Objective], project_files: &[String]) -> Result<Assignment, AmbiguousObjective> {
         let mut assignment = Assignment::default();
         for objective in objectives {
             let mut matches = matching(&objective.name, project_files);
@@ -69,7 +62,6 @@ impl Assignment {
             seen.push(file.clone());
             is_new
         });
-        assignment.deferred = assignment.files.split_off(files_max.min(assignment.files.len()));
         Ok(assignment)
     }
 }

@@ -65,10 +65,6 @@ word_enum! {
     pub enum ShellLevel {
         /// Progress.
         Info = "info",
-        /// Success.
-        Ok = "ok",
-        /// A problem that the loop survives.
-        Warn = "warn",
         /// A problem that ends the loop.
         Error = "error",
     }

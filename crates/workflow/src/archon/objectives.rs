@@ -17,16 +17,6 @@ pub struct Objective {
     pub line: usize,
 }
 
-/// The names in a section.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct SectionNames {
-    /// Names to assign. Each occurs once.
-    pub objectives: Vec<Objective>,
-    /// Other names at the head of an item: its label, its heading or its checkbox excludes it, or it is a plain
-    /// name below a label of unknown purpose.
-    pub excluded: Vec<Objective>,
-}
-
 /// The lines that govern a list item.
 #[derive(Default)]
 struct Scope {
@@ -44,31 +34,22 @@ struct Scope {
     follows_item: bool,
 }
 
-/// Returns the names in a section, in its order.
-pub(super) fn names_in(lines: &[DocumentLine]) -> SectionNames {
-    let (mut scope, mut names) = (Scope::default(), SectionNames::default());
+/// Returns the names to assign in a section, in its order. Each occurs once.
+pub(super) fn names_in(lines: &[DocumentLine]) -> Vec<Objective> {
+    let (mut scope, mut objectives) = (Scope::default(), Vec::<Objective>::new());
     for line in lines {
-        let found = scope.read_line(&line.text);
-        let list = if found.is_excluded { &mut names.excluded } else { &mut names.objectives };
-        for name in found.names {
-            if !list.iter().any(|objective| objective.name == name) {
-                list.push(Objective { name, line: line.number });
+        for name in scope.read_line(&line.text) {
+            if !objectives.iter().any(|objective| objective.name == name) {
+                objectives.push(Objective { name, line: line.number });
             }
         }
     }
-    names
-}
-
-/// The names at the head of one line.
-#[derive(Default)]
-struct LineNames {
-    names: Vec<String>,
-    is_excluded: bool,
+    objectives
 }
 
 impl Scope {
-    /// Returns the names of this line, and updates the scope for the next line.
-    fn read_line(&mut self, line: &str) -> LineNames {
+    /// Returns the names that this line assigns, and updates the scope for the next line.
+    fn read_line(&mut self, line: &str) -> Vec<String> {
         if let Some((level, title)) = heading(line) {
             self.read_heading(level, title);
         } else if let Some(item) = list_item(line) {
@@ -76,7 +57,7 @@ impl Scope {
         } else {
             self.read_paragraph(line);
         }
-        LineNames::default()
+        Vec::new()
     }
 
     fn read_heading(&mut self, level: usize, title: &str) {
@@ -112,7 +93,7 @@ impl Scope {
         (self.list_indent, self.excluded_indent, self.follows_item) = (None, None, false);
     }
 
-    fn read_item(&mut self, item: &ListItem<'_>) -> LineNames {
+    fn read_item(&mut self, item: &ListItem<'_>) -> Vec<String> {
         self.follows_item = true;
         let list_indent = *self.list_indent.get_or_insert(item.indent);
         if self.excluded_indent.is_some_and(|indent| item.indent <= indent) {
@@ -123,16 +104,18 @@ impl Scope {
         if self.excluded_indent.is_none() && (is_finished || title == LabelPurpose::Excluded) {
             self.excluded_indent = Some(item.indent);
         }
-        let is_excluded =
-            self.is_excluded || !self.excluding_headings.is_empty() || self.excluded_indent.is_some();
+        if self.is_excluded || !self.excluding_headings.is_empty() || self.excluded_indent.is_some() {
+            return Vec::new();
+        }
         // A level of markers differs by at least two columns from the next.
         let is_nested = item.indent >= list_indent + 2;
         match file_value(item.text) {
-            Some(value) => LineNames { names: leading_names(value).0, is_excluded },
-            None if is_nested => LineNames::default(),
+            Some(value) => leading_names(value).0,
+            None if is_nested => Vec::new(),
             None => {
                 let (names, is_marked) = head_names(item.text);
-                LineNames { names, is_excluded: is_excluded || (self.has_open_purpose && !is_marked) }
+                // A plain name below a label of unknown purpose is no objective.
+                if self.has_open_purpose && !is_marked { Vec::new() } else { names }
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Reads `.archon/PROGRESS.md`, in which the plan agent states the stage and the objectives. It never guesses:
 //! a stage that is none of the known words is an error.
 
-use super::objectives::{Objective, SectionNames, names_in};
+use super::objectives::{Objective, names_in};
 use crate::document::{DocumentLine, DocumentSection, sections, visible_lines};
 use longhaul_core::word_enum;
 use serde::Deserialize;
@@ -30,8 +30,6 @@ pub struct ProjectProgress {
     pub stage: Stage,
     /// Objectives of the newest section, in its order. They are not resolved yet.
     pub objectives: Vec<Objective>,
-    /// Files at the head of an item that the text excludes: finished, deferred, or part of a report.
-    pub excluded: Vec<Objective>,
 }
 
 /// Why a `PROGRESS.md` states no stage.
@@ -89,9 +87,8 @@ impl ProjectProgress {
         let stage = current_stage(&lines)?;
         // Plan agents append sections and keep the old ones.
         let newest = sections(&lines, "Current Objectives").pop();
-        let SectionNames { objectives, excluded } =
-            newest.map_or_else(SectionNames::default, |section| names_in(section.lines));
-        Ok(ProjectProgress { stage, objectives, excluded })
+        let objectives = newest.map_or_else(Vec::new, |section| names_in(section.lines));
+        Ok(ProjectProgress { stage, objectives })
     }
 }
 

@@ -30,7 +30,7 @@ pub fn stated_progress(
     Ok(ProjectProgress::parse(&text))
 }
 
-/// Returns the files that the `PROGRESS.md` at `path` assigns, without a maximum. As for globs, hidden files and files
+/// Returns the files that the `PROGRESS.md` at `path` assigns. As for globs, hidden files and files
 /// that git ignores do not exist.
 ///
 /// # Errors
@@ -39,7 +39,7 @@ pub fn assignment(project_dir: &Path, path: &Path) -> Result<Assignment, String>
     let progress = progress(project_dir, path)?;
     let files = GlobPattern::new("**/*.lean")?.items(project_dir)?;
     let files: Vec<String> = files.iter().map(item_text).collect();
-    Assignment::new(&progress.objectives, &files, usize::MAX).map_err(|error| error.to_string())
+    Assignment::new(&progress.objectives, &files).map_err(|error| error.to_string())
 }
 
 /// Checks that provers can work on the objectives: the file states a stage, no name belongs to several files, and if it
@@ -51,7 +51,7 @@ pub fn check_objectives(project_dir: &Path, path: &Path) -> Result<(), String> {
     if progress(project_dir, path)?.stage == Stage::Complete {
         return Ok(());
     }
-    let Assignment { files, unresolved, .. } = assignment(project_dir, path)?;
+    let Assignment { files, unresolved } = assignment(project_dir, path)?;
     if files.is_empty() && !unresolved.is_empty() {
         let names: Vec<&str> = unresolved.iter().map(|objective| objective.name.as_str()).collect();
         return Err(format!("{}: none of these files exists: {}", path.display(), names.join(", ")));

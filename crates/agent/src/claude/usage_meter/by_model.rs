@@ -4,7 +4,7 @@
 //! A message states its model. A result states the cost of each model by the requested name. That name may
 //! differ from the one in the message by a date or a variant, or, behind a gateway, completely (2.1.330).
 
-use super::{UsageInterval, prompt_tokens, reconcile, subtract};
+use super::{UsageInterval, prompt_tokens, reconcile};
 use crate::prices::is_same_model;
 use longhaul_core::{Tokens, Usage, Usd};
 use std::cmp::Reverse;
@@ -163,15 +163,15 @@ impl Models {
                 Some(reported) => {
                     usage.tokens = reconcile(usage.tokens, usage.truncated_tokens, reported.tokens, guessed);
                     usage.reported_cost = reported.reported_cost;
-                    remaining = subtract(remaining, usage.tokens);
+                    remaining = remaining.saturating_sub(usage.tokens);
                 }
                 None => unmatched.push(usage),
             }
         }
         for usage in unmatched {
             let counted = usage.tokens;
-            usage.tokens = subtract(counted, subtract(counted, remaining));
-            remaining = subtract(remaining, counted);
+            usage.tokens = counted.saturating_sub(counted.saturating_sub(remaining));
+            remaining = remaining.saturating_sub(counted);
         }
     }
 
@@ -241,7 +241,7 @@ fn match_requested_names<'a>(
         let only = candidates.next().filter(|_| candidates.next().is_none());
         let index = remaining.iter().position(|(_, reported)| *reported == counted).or(only);
         let name = index.map(|index| {
-            remaining[index].1 = subtract(remaining[index].1, counted);
+            remaining[index].1 = remaining[index].1.saturating_sub(counted);
             remaining[index].0
         });
         (model, name)

@@ -3,7 +3,7 @@
 
 use crate::args::{Cli, GlobalArgs, ShowConfigArgs};
 use crate::config::format_value;
-use crate::config::keys::{Key, Keys, TABLES, ValueKind};
+use crate::config::keys::{Key, Keys, TABLES};
 use crate::config::layers::{Values, table_values};
 use crate::config::loaded::LoadedConfig;
 use crate::failure::Failure;
@@ -62,24 +62,14 @@ fn fill(rows: &mut [Row<'_>], keys: &Keys<'_>, preset: Preset) {
 fn json(rows: &[Row<'_>], with_origin: bool) -> Value {
     let mut all = Map::new();
     for row in rows {
-        let value = row.values.as_ref().map(|values| value(row.key.kind, values));
+        let value = row.values.as_ref().map(|values| {
+            let parsed = serde_json::from_str(&format_value(row.key.kind, values));
+            parsed.unwrap_or_else(|_| json!(values.first()))
+        });
         let entry = if with_origin { json!({ "value": value, "origin": row.origin }) } else { json!(value) };
         all.insert(row.key.path(), entry);
     }
     Value::Object(all)
-}
-
-fn value(kind: ValueKind, values: &[String]) -> Value {
-    let first = values.first().map(String::as_str);
-    match kind {
-        ValueKind::Switch => (!values.is_empty()).into(),
-        ValueKind::List => values.into(),
-        ValueKind::Count | ValueKind::Amount => {
-            let number = first.and_then(|text| serde_json::from_str::<serde_json::Number>(text).ok());
-            number.map_or_else(|| json!(first), Value::Number)
-        }
-        ValueKind::Text | ValueKind::Path => json!(first),
-    }
 }
 
 /// Renders the values in the syntax of the file. Keys without a value are omitted.

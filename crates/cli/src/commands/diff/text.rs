@@ -35,15 +35,12 @@ fn commits(diff: &WorkspaceDiff) -> Option<String> {
     };
     match &diff.commits {
         Some(commits) if commits.is_empty() => {
-            (from.branch != to.branch).then(|| format!("now{}", or_detached(&on(to))))
+            let branch = to.branch.as_deref().unwrap_or("no branch");
+            (from.branch != to.branch).then(|| format!("now on {branch}"))
         }
         Some(commits) => Some(format!("{}{}", counted(commits.len() as u64, "commit"), on(to))),
         None => Some(format!("HEAD moved from {} to {}{}", short(from), short(to), on(to))),
     }
-}
-
-fn or_detached(on: &str) -> &str {
-    if on.is_empty() { " on no branch" } else { on }
 }
 
 fn short(state: &WorkspaceState) -> &str {

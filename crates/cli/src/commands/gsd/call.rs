@@ -4,10 +4,10 @@
 use super::earlier_run::{self, EarlierRun};
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
 use super::{installed, print_sentence};
-use crate::args::{AttachArgs, EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
+use crate::args::{EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
+use crate::commands::attach;
 use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
 use crate::commands::supervise::{DisplayOptions, supervise_and_print};
-use crate::commands::{attach, detach};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::open_home;
@@ -231,12 +231,7 @@ impl Call<'_> {
             let error = format!("run {run} of this command is already running");
             return Err(Failure::not_started(error, format!("follow it with `longhaul attach {run}`")));
         }
-        if self.caller.args.detached {
-            detach::announce(run, dir.path());
-            return Ok(0);
-        }
-        let events = self.events.clone();
-        attach::attach(self.caller.global, &AttachArgs { run: run.to_string(), events })
+        attach::follow(self.caller.global, dir, self.events, self.caller.args.detached)
     }
 
     /// Starts a run, in an earlier session if there is one.

@@ -5,13 +5,12 @@ use super::call::lock_dir;
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::output;
-use longhaul_store::{Durability, replace_json};
+use longhaul_store::{Durability, if_exists, replace_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
@@ -84,10 +83,9 @@ impl Registry {
             }
         })?;
         let empty = || RegistryFile { version: VERSION, projects: BTreeMap::new(), other: Map::new() };
-        let file = match fs::read(&path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => empty(),
-            text => {
-                let text = text.or_not_started(cannot("read"), PERMISSIONS)?;
+        let file = match if_exists(fs::read(&path)).or_not_started(cannot("read"), PERMISSIONS)? {
+            None => empty(),
+            Some(text) => {
                 let version =
                     serde_json::from_slice::<Value>(&text).ok().and_then(|file| file["version"].as_u64());
                 if let Some(version) = version.filter(|version| *version > VERSION) {

@@ -39,7 +39,8 @@ pub async fn follow(
             has_printed_status = false;
         } else if !has_printed_status && !quiet {
             has_printed_status = true;
-            output::print_status(&no_supervisor_text(dir));
+            let id = dir.id();
+            output::print_status(&format!("run {id} has no supervisor; waiting for `longhaul recover {id}`"));
         }
         if !is_output_open() {
             return Err(ReadError::OutputClosed);
@@ -62,11 +63,6 @@ fn print_new(
     attempts.update().map_err(ReadError::Failed)?;
     reader.print_new(attempts, out)?;
     Ok(out.flush()?)
-}
-
-fn no_supervisor_text(dir: &RunDir) -> String {
-    let id = dir.id();
-    format!("run {id} has no supervisor; waiting for `longhaul recover {id}`")
 }
 
 /// Returns whether stdout is still open. A closed pipe is detected before anything is written.

@@ -2,13 +2,14 @@
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::commands::runs::table::outcome_style;
+use crate::commands::supervise::print_outcome;
 use crate::commands::workflow_lines::phases_lines;
 use crate::output;
-use crate::output::color::{Colors, Style};
+use crate::output::color::Colors;
 use crate::output::phrases::money;
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
-use longhaul_core::{Dollars, Outcome, OutcomeKind, Span};
+use longhaul_core::{Dollars, OutcomeKind, Span};
 use longhaul_store::PhaseReport;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -100,7 +101,12 @@ pub fn print_end(global: &GlobalArgs, report: &WorkflowReport) {
         OutputFormat::Json => output::print_json(&envelope),
         OutputFormat::StreamJson => output::print_text(&output::line(&envelope)),
     }
-    print_outcome(global, report, &envelope.workflow.next);
+    let (kind, subject) = (report.outcome.kind, format!("workflow {}", report.workflow));
+    let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
+    let next = envelope.workflow.next.iter().map(|command| format!("`{command}`"));
+    print_outcome(global, &subject, kind, &format!("{kind}{reason}"), || {
+        next.collect::<Vec<_>>().join(" or ")
+    });
 }
 
 fn text(report: &WorkflowReport) -> String {
@@ -117,22 +123,4 @@ fn text(report: &WorkflowReport) -> String {
     );
     text += &phases_lines(status, Some(&BTreeMap::new()), colors);
     text
-}
-
-/// Prints the outcome on stderr, because a program may read stdout.
-fn print_outcome(global: &GlobalArgs, report: &WorkflowReport, next: &[String]) {
-    let Outcome { kind, .. } = report.outcome;
-    if global.quiet || kind == OutcomeKind::Done {
-        return;
-    }
-    let hint = next.iter().map(|command| format!("`{command}`")).collect::<Vec<_>>().join(" or ");
-    let hint = Some(hint.as_str()).filter(|hint| !hint.is_empty());
-    let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
-    let state = if kind == OutcomeKind::Suspended { "is" } else { "finished:" };
-    let text = format!("workflow {} {state} {kind}{reason}", report.workflow);
-    if outcome_style(kind) == Some(Style::Bad) {
-        output::print_error(&text, hint);
-    } else {
-        output::print_warning(&text, hint);
-    }
 }

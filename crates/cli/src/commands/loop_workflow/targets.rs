@@ -7,11 +7,11 @@ use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::print_status;
-use crate::{runtime, signals};
+use crate::{limit_flags, runtime, signals};
 use clap::ArgMatches;
 use clap::parser::ValueSource;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
-use longhaul_core::{CancelSource, OutcomeKind, Workflow, WorkflowLimits, WorkflowPolicy};
+use longhaul_core::{CancelSource, Limits, OutcomeKind, Workflow, WorkflowLimits};
 use longhaul_store::{Home, Journal, WorkflowDir};
 
 /// Flags of `resume` that apply to a workflow.
@@ -102,37 +102,13 @@ pub fn resume(
             format!("pass --max-iterations {} or more", workflow.state().iteration),
         ));
     }
-    let limits = new_limits(args, &workflow, &plan.policy)?;
+    let old = workflow.state().limits(&plan.policy);
+    let mut new = Limits::default().with(|limits| (limits.budget, limits.time) = (old.budget, old.time));
+    limit_flags::change("workflow", &args.changes.limits, &args.changes.more, &mut new)?;
+    let new = WorkflowLimits { budget: new.budget, time: new.time };
+    let limits = (new != old).then_some(new);
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
     supervise_and_print(global, home, start, args.detached)
-}
-
-fn new_limits(
-    args: &ResumeArgs,
-    workflow: &Workflow,
-    policy: &WorkflowPolicy,
-) -> Result<Option<WorkflowLimits>, Failure> {
-    let old = workflow.state().limits(policy);
-    // `none` is stored as 0.
-    let budget = args.changes.limits.budget.map_or(old.budget, |budget| Some(budget).filter(|usd| usd.0 > 0));
-    let time = args.changes.limits.time_limit.map_or(old.time, |time| Some(time).filter(|time| time.0 > 0));
-    let more = &args.changes.more;
-    let unlimited = |flag: &str, limit: &str| {
-        let error = format!("{flag}: the workflow has no {limit} to add to");
-        let hint = format!("leave it out, or set one with --{}", limit.replace(' ', "-"));
-        Err(Failure::usage(error, hint))
-    };
-    if more.add_budget.is_some() && budget.is_none() {
-        return unlimited("--add-budget", "budget");
-    }
-    if more.add_time.is_some() && time.is_none() {
-        return unlimited("--add-time", "time limit");
-    }
-    let limits = WorkflowLimits {
-        budget: budget.map(|budget| budget + more.add_budget.unwrap_or_default()),
-        time: time.map(|time| time + more.add_time.unwrap_or_default()),
-    };
-    Ok((limits != old).then_some(limits))
 }
 
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {

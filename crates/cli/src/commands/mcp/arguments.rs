@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 /// A tool that this server offers.
 pub struct ServedTool {
+    /// The words of its command, joined by `_`.
+    pub name: String,
     pub definition: &'static ToolDefinition,
     pub arguments: Vec<Argument>,
     /// Description of its command.
@@ -78,7 +80,7 @@ pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<Command
     if let Some(unknown) = arguments.keys().find(|name| !known().any(|known| known == name.as_str())) {
         let near = did_you_mean(unknown, known());
         let hint = if near.is_empty() { known().collect::<Vec<_>>().join(", ") } else { near.join(" or ") };
-        return Err(format!("{unknown}: {} has no such argument; it has {hint}", definition.name));
+        return Err(format!("{unknown}: {} has no such argument; it has {hint}", tool.name));
     }
     let format = if definition.output.is_empty() { "text" } else { "json" };
     let mut words: Vec<String> = definition.command.iter().map(|word| (*word).to_owned()).collect();

@@ -146,7 +146,7 @@ impl Ceilings {
             let selector = arguments.get(RUN).and_then(Value::as_str).unwrap_or("@");
             let mut target = self.find(selector)?;
             // `recover` with a run of a workflow continues all runs of the workflow, with their rights.
-            if tool.definition.name == RECOVER
+            if tool.definition.command == [RECOVER]
                 && let RunOrWorkflow::Run(run) = &target.found
                 && let Some(workflow) = unfinished_workflow_of(&open_home::locate()?, run)
             {

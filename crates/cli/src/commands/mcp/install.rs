@@ -8,6 +8,7 @@ use crate::own_program::lasting_path;
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use longhaul_playbook::replace_user_file;
+use longhaul_store::if_exists;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -206,14 +207,10 @@ fn toml_change(file: &Path, text: &str) -> Result<Change, Failure> {
 }
 
 fn read(file: &Path) -> Result<Option<String>, Failure> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(Some(text)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::usage(
-            format!("cannot read {}: {error}", file.display()),
-            "make the file readable, or add what this command prints to another one",
-        )),
-    }
+    if_exists(fs::read_to_string(file)).or_usage(
+        format!("cannot read {}", file.display()),
+        "make the file readable, or add what this command prints to another one",
+    )
 }
 
 #[cfg(test)]

@@ -63,7 +63,8 @@ pub fn served(ceilings: &Ceilings) -> Vec<ServedTool> {
             .fold(&root, |command, word| command.find_subcommand(word).expect("the table names commands"));
         let arguments = command.get_arguments().filter_map(|arg| argument(arg, definition, ceilings));
         let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        ServedTool { definition, arguments: arguments.collect(), about }
+        let name = definition.command.join("_").replace('-', "_");
+        ServedTool { name, definition, arguments: arguments.collect(), about }
     });
     tools.collect()
 }
@@ -84,7 +85,7 @@ pub fn describe(tool: &ServedTool) -> Tool {
         .destructive(!is_read_only)
         .idempotent(is_read_only || definition.effect == Effect::Stops)
         .open_world(definition.effect == Effect::Drives);
-    let tool = Tool::new(definition.name, format!("{}{note}.", tool.about), input_schema(tool));
+    let tool = Tool::new(tool.name.clone(), format!("{}{note}.", tool.about), input_schema(tool));
     let tool = tool.with_annotations(annotations);
     match output_schema(definition.output) {
         Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),

@@ -50,8 +50,8 @@ impl Server {
         call: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> CallToolResult {
-        let Some(tool) = self.tools.iter().find(|tool| tool.definition.name == call.name) else {
-            let names: Vec<&str> = self.tools.iter().map(|tool| tool.definition.name).collect();
+        let Some(tool) = self.tools.iter().find(|tool| tool.name == call.name) else {
+            let names: Vec<&str> = self.tools.iter().map(|tool| tool.name.as_str()).collect();
             return error(&format!("there is no tool `{}`; this server has {}", call.name, names.join(", ")));
         };
         let prepared = self.prepare(tool, call.arguments.unwrap_or_default());

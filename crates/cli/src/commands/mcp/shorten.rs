@@ -8,25 +8,8 @@ pub const BYTES_MAX: usize = 50_000;
 /// Maximum size of a result that is JSON. The answer contains it twice: as a value and as text.
 pub const JSON_BYTES_MAX: usize = BYTES_MAX / 2;
 
-/// Limits of a shortened form.
-#[derive(Clone, Copy)]
-struct Lengths {
-    /// Characters of a text.
-    text: usize,
-    /// Items of a list.
-    list: usize,
-}
-
-/// The last limits to try.
-const SHORTEST: Lengths = Lengths { text: 100, list: 1 };
-/// Limits to try, the largest first.
-const LENGTHS: [Lengths; 5] = [
-    Lengths { text: 4_000, list: 200 },
-    Lengths { text: 2_000, list: 100 },
-    Lengths { text: 1_000, list: 40 },
-    Lengths { text: 400, list: 20 },
-    Lengths { text: 200, list: 5 },
-];
+/// Limits to try, the largest first: the characters of a text and the items of a list.
+const LENGTHS: [(usize, usize); 6] = [(4_000, 200), (2_000, 100), (1_000, 40), (400, 20), (200, 5), (100, 1)];
 
 /// Shortens the texts and lists of a result until it fits, or returns `None` if it fits as it is. A result with very many
 /// keys still does not fit.
@@ -34,20 +17,24 @@ pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
     if value.to_string().len() <= JSON_BYTES_MAX {
         return None;
     }
-    let mut shorter = LENGTHS.iter().map(|lengths| limited(value, *lengths, keeps_end));
+    let mut shorter = None;
+    for lengths in LENGTHS {
+        let value = shorter.insert(limited(value, lengths, keeps_end));
+        if value.to_string().len() <= JSON_BYTES_MAX {
+            break;
+        }
+    }
     shorter
-        .find(|value| value.to_string().len() <= JSON_BYTES_MAX)
-        .or_else(|| Some(limited(value, SHORTEST, keeps_end)))
 }
 
-fn limited(value: &Value, lengths: Lengths, keeps_end: bool) -> Value {
-    let limited = |value| limited(value, lengths, keeps_end);
+fn limited(value: &Value, (text_chars, items): (usize, usize), keeps_end: bool) -> Value {
+    let limited = |value| limited(value, (text_chars, items), keeps_end);
     match value {
-        Value::String(text) => shorten(text, lengths.text).into(),
+        Value::String(text) => shorten(text, text_chars).into(),
         Value::Array(all) if keeps_end => {
-            all[all.len().saturating_sub(lengths.list)..].iter().map(limited).collect()
+            all[all.len().saturating_sub(items)..].iter().map(limited).collect()
         }
-        Value::Array(all) => all.iter().take(lengths.list).map(limited).collect(),
+        Value::Array(all) => all.iter().take(items).map(limited).collect(),
         Value::Object(all) => {
             Value::Object(all.iter().map(|(key, value)| (key.clone(), limited(value))).collect())
         }

@@ -24,7 +24,6 @@ pub enum Effect {
 /// A tool, as the table lists it.
 #[derive(Debug)]
 pub struct ToolDefinition {
-    pub name: &'static str,
     /// The words that select the command.
     pub command: &'static [&'static str],
     pub effect: Effect,
@@ -46,7 +45,6 @@ pub struct ToolDefinition {
 }
 
 const BASE: ToolDefinition = ToolDefinition {
-    name: "",
     command: &[],
     effect: Effect::Inspects,
     arguments: &[],
@@ -69,7 +67,6 @@ const GSD_CALL: ToolDefinition = ToolDefinition {
 
 pub const TOOLS: &[ToolDefinition] = &[
     ToolDefinition {
-        name: "run",
         command: &["run"],
         effect: Effect::Drives,
         arguments: &["prompt!", "cwd", "name", "key", "retry"],
@@ -80,7 +77,6 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "resume",
         command: &["resume"],
         effect: Effect::Drives,
         arguments: &["run!", "prompt", "repeat_task", "fork", "max_iterations", "add_budget", "add_time"],
@@ -90,7 +86,6 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: RECOVER,
         command: &[RECOVER],
         effect: Effect::Drives,
         arguments: &["run!"],
@@ -98,7 +93,6 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "attach",
         command: &["attach"],
         effect: Effect::Follows,
         arguments: &["run!"],
@@ -106,7 +100,6 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "cancel",
         command: &["cancel"],
         effect: Effect::Stops,
         arguments: &["run!", "now"],
@@ -114,50 +107,24 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "status",
         command: &["status"],
         arguments: &["workflow", "project"],
         directory: Some("project"),
         output: &["status"],
         ..BASE
     },
+    ToolDefinition { command: &["show"], arguments: &["run"], output: &["show", "show-workflow"], ..BASE },
     ToolDefinition {
-        name: "show",
-        command: &["show"],
-        arguments: &["run"],
-        output: &["show", "show-workflow"],
-        ..BASE
-    },
-    ToolDefinition {
-        name: "why",
         command: &["why"],
         arguments: &["run"],
         output: &["why", "why-workflow"],
         keeps_end: true,
         ..BASE
     },
+    ToolDefinition { command: &["logs"], arguments: &["run", "attempt", "since"], keeps_end: true, ..BASE },
+    ToolDefinition { command: &["diff"], arguments: &["run", "stat", "name_only", "paths"], ..BASE },
+    ToolDefinition { command: &["cost"], arguments: &["by", "since", "all"], output: &["cost"], ..BASE },
     ToolDefinition {
-        name: "logs",
-        command: &["logs"],
-        arguments: &["run", "attempt", "since"],
-        keeps_end: true,
-        ..BASE
-    },
-    ToolDefinition {
-        name: "diff",
-        command: &["diff"],
-        arguments: &["run", "stat", "name_only", "paths"],
-        ..BASE
-    },
-    ToolDefinition {
-        name: "cost",
-        command: &["cost"],
-        arguments: &["by", "since", "all"],
-        output: &["cost"],
-        ..BASE
-    },
-    ToolDefinition {
-        name: "loop",
         command: &["loop"],
         effect: Effect::Drives,
         arguments: &[
@@ -182,16 +149,14 @@ pub const TOOLS: &[ToolDefinition] = &[
         ..BASE
     },
     ToolDefinition {
-        name: "gsd_new_project",
         command: &["gsd", "new-project"],
         arguments: &["idea!", "project_dir", "again", "timeout", "total_timeout", "max_wait", "no_wait"],
         stdin: Some(("idea", "-")),
         ..GSD_CALL
     },
-    ToolDefinition { name: "gsd_plan_phase", command: &["gsd", "plan-phase"], ..GSD_CALL },
-    ToolDefinition { name: "gsd_execute_phase", command: &["gsd", "execute-phase"], ..GSD_CALL },
+    ToolDefinition { command: &["gsd", "plan-phase"], ..GSD_CALL },
+    ToolDefinition { command: &["gsd", "execute-phase"], ..GSD_CALL },
     ToolDefinition {
-        name: "gsd_status",
         command: &["gsd", "status"],
         arguments: &["project_dir"],
         directory: Some("project_dir"),

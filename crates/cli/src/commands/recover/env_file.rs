@@ -7,7 +7,7 @@ use crate::config::find::user_file;
 use crate::next_commands::quoted;
 use longhaul::workflow::recoverable_workflows;
 use longhaul_agent::{default_dialect, dialect_named};
-use longhaul_store::{Home, StoreError, read_regular};
+use longhaul_store::{Home, StoreError, if_exists, read_regular};
 use std::collections::BTreeSet;
 use std::env;
 use std::fs;
@@ -32,12 +32,11 @@ impl EnvFile {
     }
 
     pub fn read(path: PathBuf) -> io::Result<EnvFile> {
-        let content = match read_regular(&path) {
-            Ok(bytes) => {
+        let content = match if_exists(read_regular(&path))? {
+            Some(bytes) => {
                 Some((fs::metadata(&path)?.permissions().mode(), names(&String::from_utf8_lossy(&bytes))))
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(error),
+            None => None,
         };
         Ok(EnvFile { path, content })
     }

@@ -3,16 +3,15 @@
 //! Writes a single file, which it owns, and starts nothing immediately.
 
 use super::env_file::{EnvFile, Variable, needed};
-use super::unit::{LABEL, MARK, Unit};
+use super::unit::{LABEL, MARK, Unit, launchd_text, systemd_text};
 use crate::args::{EventsDestination, RecoverArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use crate::own_program::lasting_path;
-use longhaul_store::{Durability, Home, read_regular, replace};
+use longhaul_store::{Durability, Home, if_exists, read_regular, replace};
 use std::env;
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
-use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -143,7 +142,7 @@ pub fn uninstall() -> Result<u8, Failure> {
 }
 
 fn text(unit: &Unit) -> String {
-    if is_macos() { unit.launchd() } else { unit.systemd() }
+    if is_macos() { launchd_text(unit) } else { systemd_text(unit) }
 }
 
 const fn is_macos() -> bool {
@@ -168,17 +167,14 @@ fn no_home() -> Failure {
 
 /// Returns whether the unit file exists. Returns an error if another program wrote it.
 fn is_own_file(path: &Path) -> Result<bool, Failure> {
-    match read_regular(path) {
-        Ok(bytes) if String::from_utf8_lossy(&bytes).contains(MARK) => Ok(true),
-        Ok(_) => Err(Failure::not_started(
+    let bytes = if_exists(read_regular(path))
+        .or_not_started(format!("cannot read {}", path.display()), "check its owner and permissions")?;
+    match bytes {
+        Some(bytes) if !String::from_utf8_lossy(&bytes).contains(MARK) => Err(Failure::not_started(
             format!("cannot replace or remove {}: longhaul did not write it", path.display()),
             "move it out of the way if it is not needed",
         )),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(Failure::not_started(
-            format!("cannot read {}: {error}", path.display()),
-            "check its owner and permissions",
-        )),
+        bytes => Ok(bytes.is_some()),
     }
 }
 

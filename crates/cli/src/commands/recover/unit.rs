@@ -8,7 +8,8 @@ mod systemd;
 use crate::failure::Failure;
 use std::ffi::OsStr;
 
-pub use launchd::LABEL;
+pub use launchd::{LABEL, launchd_text};
+pub use systemd::systemd_text;
 
 /// Marks files that Longhaul wrote: only those are replaced or removed. It contains no double hyphen, which
 /// would end an XML comment.
@@ -40,15 +41,6 @@ impl Unit {
     pub fn with_env(mut self, name: &'static str, value: &OsStr) -> Result<Unit, Failure> {
         self.env.push((name, plain(name, value)?));
         Ok(self)
-    }
-
-    /// Renders a systemd unit file (version 240 or newer).
-    pub fn systemd(&self) -> String {
-        systemd::text(self)
-    }
-
-    pub fn launchd(&self) -> String {
-        launchd::text(self)
     }
 }
 

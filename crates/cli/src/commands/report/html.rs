@@ -110,6 +110,7 @@ fn summary(report: &ReportData) -> Markup {
     let ReportSummary { runs, cost, active, lost_time, .. } = report.summary;
     let attempts = counted(report.summary.attempts.into(), "attempt");
     let notes = [vec!["reported by the agent".to_owned()], super::notes(report)].concat();
+    let largest = report.lost_time.first().map(|row| format!("most of it: {}; ", row.cause.label()));
     let content = html! {
         dl.tiles {
             @if let (Some(_), [run]) = (&report.run, report.runs.as_slice()) {
@@ -129,15 +130,11 @@ fn summary(report: &ReportData) -> Markup {
         }
         dl class="tiles wide" {
             (tile("tile", "Spent", &money(cost.0), &notes.join("; ")))
-            @let note = format!("{}attempts ran for {active}", largest(&report.lost_time));
+            @let note = format!("{}attempts ran for {active}", largest.unwrap_or_default());
             (tile("tile", "Time lost", &lost_time.to_string(), &note))
         }
     };
     section("summary", "Summary", content)
-}
-
-fn largest(lost: &[LostTimeRow]) -> String {
-    lost.first().map(|row| format!("most of it: {}; ", row.cause.label())).unwrap_or_default()
 }
 
 fn tile(class: &str, name: &str, figure: &str, note: &str) -> Markup {

@@ -5,7 +5,7 @@ use crate::failure::{Failure, OrFailure};
 use crate::guard_flags;
 use longhaul_agent::{Conversation, UrlPattern, researchgym};
 use longhaul_core::{Span, Usd};
-use longhaul_store::read_regular;
+use longhaul_store::{if_exists, read_regular};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -145,10 +145,7 @@ fn json(path: &Path) -> Result<Option<Value>, Failure> {
 
 /// Reads a file. `None` if it does not exist.
 fn bytes(path: &Path) -> Result<Option<Vec<u8>>, Failure> {
-    match read_regular(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        result => result.map(Some).or_usage(cannot_read(path), RESTORE_HINT),
-    }
+    if_exists(read_regular(path)).or_usage(cannot_read(path), RESTORE_HINT)
 }
 
 fn cannot_read(path: &Path) -> String {

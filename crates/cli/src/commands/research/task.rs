@@ -44,7 +44,9 @@ impl Task {
         // The workspace of a run is also accepted. Its task is in `input`.
         let input = dir.join(super::INPUT);
         let folders = [dir.clone(), input];
-        let found = folders.iter().find_map(|files| Some((files, find_description(files)?)));
+        let mut descriptions =
+            folders.iter().flat_map(|files| DESCRIPTIONS.map(|name| (files, files.join(name))));
+        let found = descriptions.find(|(_, path)| path.is_file());
         let (files, description) = found.ok_or_else(|| {
             failure(format!("there is no {}, and none in `input`", DESCRIPTIONS[..2].join(" or ")))
         })?;
@@ -75,8 +77,4 @@ impl Task {
         let is_noise = NOISE.contains(&name) || name.ends_with(".pyc");
         !is_noise && !BLOCKED.contains(&name) && (self.is_hinted || name != HINT)
     }
-}
-
-fn find_description(files: &Path) -> Option<PathBuf> {
-    DESCRIPTIONS.into_iter().map(|name| files.join(name)).find(|path| path.is_file())
 }

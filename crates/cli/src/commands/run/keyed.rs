@@ -4,16 +4,16 @@
 //! creates the run and the other finds it.
 
 use super::{resume_prepared, start};
-use crate::args::{AttachArgs, GlobalArgs, OutputFormat, RunArgs};
+use crate::args::{GlobalArgs, OutputFormat, RunArgs};
+use crate::commands::attach;
 use crate::commands::show::print_end;
 use crate::commands::supervise::{DisplayOptions, supervise_and_print, supervisor};
-use crate::commands::{attach, detach};
 use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{open_home, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, RunId};
-use longhaul_store::{Home, Journal, RunDir, StoreError};
+use longhaul_store::{Home, Journal, RunDir};
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
@@ -32,7 +32,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
     let home = open_home::open()?;
     let key = RunId::from(key);
     for _ in 0..CHECKS_MAX {
-        let result = match find(&home, &key)? {
+        let result = match home.run_with_id(&key)? {
             None => start(global, args),
             Some(dir) => handle_existing(global, args, &home, &dir),
         };
@@ -52,17 +52,8 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
     ))
 }
 
-fn find(home: &Home, key: &RunId) -> Result<Option<RunDir>, Failure> {
-    match home.find(key.as_str()) {
-        // The key may be a prefix of a longer id.
-        Ok(dir) => Ok(Some(dir).filter(|dir| dir.id() == key)),
-        Err(StoreError::NoSuchRun { .. } | StoreError::AmbiguousRun { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
 fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
-    let Some(dir) = find(home, key)? else { return Ok(false) };
+    let Some(dir) = home.run_with_id(key)? else { return Ok(false) };
     Ok(Journal::is_locked(&dir.journal_path())?)
 }
 
@@ -102,11 +93,7 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
         let hint = format!("follow it with `longhaul attach {run}`, or leave out --no-attach");
         return Err(Failure::not_started(format!("run {run} is already running"), hint));
     }
-    if args.detached {
-        detach::announce(run, dir.path());
-        return Ok(0);
-    }
-    attach::attach(global, &AttachArgs { run: run.to_string(), events: args.events.clone() })
+    attach::follow(global, dir, &args.events, args.detached)
 }
 
 /// Prints how the run finished. Spends nothing.

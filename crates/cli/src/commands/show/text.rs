@@ -12,8 +12,8 @@ use crate::output::wrap::{COLUMNS, columns, wrap};
 use crate::run_history::timeline_text::describe_outcome;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
-    AttemptHistory, Outcome, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span,
-    StrategyReason, Usd, Verified,
+    AttemptHistory, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,
+    Usd, Verified,
 };
 use longhaul_store::DiffStat;
 use std::fmt::Write;
@@ -34,7 +34,9 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     let Loaded { show_output: output, outcome, as_of, history } = loaded;
     let mut out = format!("{}\n", output.id);
     let outcome_text = match (*outcome, &history.run().state().phase) {
-        (Some(outcome), _) => outcome_line(outcome, output),
+        (Some(outcome), _) => {
+            format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified))
+        }
         (None, Phase::Suspended { source, .. }) => format!("suspended by {}", source.signal()),
         (None, _) if output.supervised => "unfinished".to_owned(),
         (None, _) => "unfinished, without a supervisor".to_owned(),
@@ -116,10 +118,6 @@ pub fn finish(report: &RunReport) -> String {
         || format!("{kind}{}", proof(kind, report.verified)),
         |reason| format!("{kind} ({reason})"),
     )
-}
-
-fn outcome_line(outcome: Outcome, output: &ShowOutput) -> String {
-    format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified))
 }
 
 fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {

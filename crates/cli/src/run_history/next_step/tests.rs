@@ -1,11 +1,11 @@
 //! Parses each command that can follow a finished run, as if the user had typed it.
 
 use crate::args::Cli;
-use crate::next_commands::{CommandContext, next_commands};
+use crate::next_commands::next_commands;
 use clap::CommandFactory;
 use longhaul_core::{
-    AfterAttempt, AgentProgram, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset,
-    Questions, Record, Run, RunId, Span, StartupError, Usage, Usd,
+    AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset, Questions,
+    Record, Run, RunId, RunSpec, Span, StartupError, Usage, Usd,
 };
 
 const STARTUPS: [StartupError; 9] = [
@@ -44,8 +44,8 @@ fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
 }
 
 /// Asserts that clap accepts every command, and returns their number.
-fn check(run: &Run, context: CommandContext<'_>) -> usize {
-    let commands = next_commands(&RunId::from("kmzqbd"), run, context);
+fn check(run: &Run, spec: &RunSpec) -> usize {
+    let commands = next_commands(&RunId::from("kmzqbd"), run, spec);
     for command in &commands {
         let words = command.strip_prefix("IS_SANDBOX=1 ").unwrap_or(command).split(' ');
         let parsed = Cli::command().try_get_matches_from(words);
@@ -67,28 +67,23 @@ fn every_command_parses_as_printed() {
     });
     let spent = Usage { reported_cost: Usd(70_000), turns: 9, ..Usage::default() };
     for limits in [Limits::default(), all] {
-        let mut policy = Preset::Default.policy();
-        (policy.limits, policy.attempt_timeout) = (limits, Some(Span::from_mins(7)));
+        let mut spec = RunSpec::new("/no/such/claude", "/work", "p", Preset::Default.policy());
+        (spec.policy.limits, spec.policy.attempt_timeout) = (limits, Some(Span::from_mins(7)));
         for mode in [None, Some("acceptEdits"), Some("bypassPermissions")] {
-            let agent = &AgentProgram::new("claude", "/no/such/claude");
-            let context = CommandContext { policy: &policy, model: mode, permission_mode: mode, agent };
+            (spec.model, spec.permission_mode) = (mode.map(str::to_owned), mode.map(str::to_owned));
             for kind in OutcomeKind::ALL {
                 let plain = run(Outcome { kind: *kind, ..Outcome::DONE }, None, spent);
-                assert_eq!(check(&plain, context) > 0, *kind != OutcomeKind::Done, "{kind}");
+                assert_eq!(check(&plain, &spec) > 0, *kind != OutcomeKind::Done, "{kind}");
                 for fault in Fault::ALL {
-                    check(&run(Outcome::from_fault(*kind, *fault), None, spent), context);
+                    check(&run(Outcome::from_fault(*kind, *fault), None, spent), &spec);
                 }
             }
             for limit in Limit::ALL {
-                assert_eq!(
-                    check(&run(Outcome::from_limit(*limit, None), None, spent), context),
-                    1,
-                    "{limit}"
-                );
+                assert_eq!(check(&run(Outcome::from_limit(*limit, None), None, spent), &spec), 1, "{limit}");
             }
             for startup in STARTUPS {
                 let outcome = Outcome::from_fault(OutcomeKind::NotStarted, Fault::AgentUnusable);
-                assert!(check(&run(outcome, Some(startup), Usage::default()), context) > 0, "{startup:?}");
+                assert!(check(&run(outcome, Some(startup), Usage::default()), &spec) > 0, "{startup:?}");
             }
         }
     }

@@ -5,16 +5,14 @@
 //! pass, and `tick` lets it pass until the deadline. The records are formatted like the output of `longhaul
 //! why`.
 
-use crate::next_commands::CommandContext;
 use crate::output::time::TimeFormat;
 use crate::run_history::timeline_text::{next_text, text};
 use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
 use longhaul_core::{
-    Action, AgentProgram, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence,
-    Exit, FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId,
-    ProcessState, RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId,
-    SessionFileState, SessionPlan, SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens,
-    Usage, Usd,
+    Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
+    FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,
+    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId, RunSpec, SessionFileState,
+    SessionPlan, SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens, Usage, Usd,
 };
 use longhaul_store::WatchdogStop;
 use std::collections::BTreeMap;
@@ -53,9 +51,8 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         is_outcome_published: is_finished,
         now: trace_run.at,
     };
-    let agent = AgentProgram::new("claude", "/bin/claude");
-    let context = CommandContext { policy, model: None, permission_mode: None, agent: &agent };
-    let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, context, status, &clock);
+    let spec = RunSpec::new("/bin/claude", "/work", "p", policy.clone());
+    let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, &spec, status, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }
 

@@ -318,8 +318,8 @@ impl TraceRun<'_> {
         match action {
             WorkflowAction::ListItems(phase) => format!("list {}", self.name(*phase)),
             WorkflowAction::MeasureMemory => "measure".to_owned(),
-            WorkflowAction::StartRun { key, .. } => format!("start {}", self.run(*key)),
-            WorkflowAction::ResumeRun { key, resumes, .. } => format!("resume {} {resumes}", self.run(*key)),
+            WorkflowAction::StartRun { key, resumes: 0, .. } => format!("start {}", self.run(*key)),
+            WorkflowAction::StartRun { key, resumes, .. } => format!("resume {} {resumes}", self.run(*key)),
             WorkflowAction::StopRun { key, source } => format!("stop {} {source}", self.run(*key)),
             WorkflowAction::Merge(phase) => format!("merge {}", self.name(*phase)),
             WorkflowAction::CheckUntil => "check until".to_owned(),

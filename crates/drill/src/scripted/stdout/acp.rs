@@ -9,6 +9,7 @@ use longhaul_core::Tokens;
 use serde_json::{Value, json};
 
 use super::write;
+use crate::scripted::message_builder::tokens_of;
 use failures::{FailedRequest, Shape};
 
 pub use failures::FAILURES;
@@ -134,13 +135,7 @@ impl AcpOutput {
         let error = error.and_then(|failed| self.shape.error(failed));
         let mut answer = json!({"stopReason": stop_reason(result)});
         if failed.is_none() {
-            let count = |field: &str| result["usage"][field].as_u64().unwrap_or(0);
-            answer["usage"] = usage(&Tokens {
-                input: count("input_tokens"),
-                cache_write: count("cache_creation_input_tokens"),
-                cache_read: count("cache_read_input_tokens"),
-                output: count("output_tokens"),
-            });
+            answer["usage"] = usage(&tokens_of(&result["usage"]));
         }
         for id in std::mem::take(&mut self.prompts) {
             match &error {

@@ -116,8 +116,9 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             vec![DiagnosticNote::new(format!("check_{result}"), "check finished").with("result", result)]
         }
         Record::ReviewEnded { result, .. } => {
-            let name = format!("review_{}", result.as_str());
-            let note = DiagnosticNote::new(name, "the reviewer finished").with("result", result.as_str());
+            let word: &str = result.into();
+            let name = format!("review_{word}");
+            let note = DiagnosticNote::new(name, "the reviewer finished").with("result", word);
             let note = match result {
                 ReviewResult::Passed => note,
                 ReviewResult::Failed(missing) => note.with("missing", missing.to_string()),

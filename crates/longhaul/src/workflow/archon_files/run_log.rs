@@ -38,12 +38,8 @@ impl RunLog {
         }
         let (at, api_time) = (crate::clock::LiveClock::new().at(), ApiTime::default());
         let mut log = RunLog { path, file, run, dir: None, offset: 0, at, api_time };
-        log.shell(ShellLevel::Info, &log.start_message())?;
+        log.shell(ShellLevel::Info, &start_message(&log.run))?;
         Ok(log)
-    }
-
-    fn start_message(&self) -> String {
-        start_message(&self.run)
     }
 
     /// Adds the rows of new messages.

@@ -79,7 +79,7 @@ fn finds_lines_across_chunks() {
 #[test]
 fn rejects_directory_and_missing_file() {
     let dir = tempfile::tempdir().expect("a temporary directory");
-    assert_eq!(next_part(dir.path(), None, MAX).expect_err("a directory").to_string(), "it is not a file");
+    assert!(next_part(dir.path(), None, MAX).is_err());
     assert!(next_part(&dir.path().join("gone"), None, MAX).is_err());
 }
 

@@ -11,10 +11,10 @@ const FILES: [&str; 8] = [
     ".lake/packages/mathlib/Order.lean",
 ];
 
-fn assign(names: &[&str], files_max: usize) -> Result<Assignment, AmbiguousObjective> {
+fn assign(names: &[&str]) -> Result<Assignment, AmbiguousObjective> {
     let objectives: Vec<Objective> =
         names.iter().zip(1..).map(|(name, line)| Objective { name: (*name).to_owned(), line }).collect();
-    Assignment::new(&objectives, &FILES.map(str::to_owned), files_max)
+    Assignment::new(&objectives, &FILES.map(str::to_owned))
 }
 
 #[test]
@@ -28,34 +28,34 @@ fn names_and_paths_resolve_to_one_file() {
         // This path exists, although another one ends with it.
         ("Algebra/Ring.lean", "Algebra/Ring.lean"),
     ] {
-        assert_eq!(assign(&[name], 10).expect("it is unique").files, [file], "{name}");
+        assert_eq!(assign(&[name]).expect("it is unique").files, [file], "{name}");
     }
 }
 
 #[test]
 fn ambiguous_name_lists_its_files() {
-    let error = assign(&["Flat.lean", "Ring.lean"], 10).expect_err("there are two");
+    let error = assign(&["Flat.lean", "Ring.lean"]).expect_err("there are two");
     assert_eq!(
         error.to_string(),
         "PROGRESS.md, line 2: `Ring.lean` is the name of 2 files: Algebra/Ring.lean, Topology/Algebra/Ring.lean; \
          write the path of one, such as `Algebra/Ring.lean`"
     );
-    let error = assign(&["Basic.lean"], 10).expect_err("there are two");
+    let error = assign(&["Basic.lean"]).expect_err("there are two");
     assert_eq!(error.matches, ["Algebra/Basic.lean", "Basic.lean"]);
 }
 
 #[test]
 fn hint_of_an_ambiguous_name_resolves() {
     for name in ["Ring.lean", "Basic.lean"] {
-        let error = assign(&[name], 10).expect_err("there are two").to_string();
+        let error = assign(&[name]).expect_err("there are two").to_string();
         let hint = error.split('`').rev().nth(1).expect("the error has a hint");
-        assert_eq!(assign(&[hint], 10).expect("the hint works").files.len(), 1, "{error}");
+        assert_eq!(assign(&[hint]).expect("the hint works").files.len(), 1, "{error}");
     }
 }
 
 #[test]
 fn missing_files_and_files_of_dependencies_are_unresolved() {
-    let assignment = assign(&["Order.lean", "Nowhere/Flat.lean", "Flat.lean", "ing.lean"], 10);
+    let assignment = assign(&["Order.lean", "Nowhere/Flat.lean", "Flat.lean", "ing.lean"]);
     let assignment = assignment.expect("nothing is ambiguous");
     let unresolved: Vec<(&str, usize)> =
         assignment.unresolved.iter().map(|objective| (objective.name.as_str(), objective.line)).collect();
@@ -64,11 +64,8 @@ fn missing_files_and_files_of_dependencies_are_unresolved() {
 }
 
 #[test]
-fn files_above_the_cap_are_deferred_in_order() {
+fn files_keep_the_order_of_the_plan_and_occur_once() {
     let names = ["SubRing.lean", "Flat.lean", "Algebra/SubRing.lean", "./Basic.lean"];
-    let assignment = assign(&names, 2).expect("nothing is ambiguous");
-    assert_eq!(assignment.files, ["Algebra/SubRing.lean", "Topology/Flat.lean"]);
-    assert_eq!(assignment.deferred, ["Basic.lean"]);
-    assert_eq!(assign(&names, 0).expect("nothing is ambiguous").deferred.len(), 3);
-    assert_eq!(assign(&names, 3).expect("nothing is ambiguous").deferred, Vec::<String>::new());
+    let assignment = assign(&names).expect("nothing is ambiguous");
+    assert_eq!(assignment.files, ["Algebra/SubRing.lean", "Topology/Flat.lean", "Basic.lean"]);
 }

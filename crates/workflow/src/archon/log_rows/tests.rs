@@ -9,7 +9,7 @@ const AT: Moment = Moment(1_774_679_984_120);
 fn rows_have_the_keys_of_archon() {
     let input = json!({"command": "lake build"});
     let events = [
-        LogEvent::Shell { level: ShellLevel::Warn, message: "1/2 prover(s) had \"errors\" \\" },
+        LogEvent::Shell { level: ShellLevel::Error, message: "1/2 prover(s) had \"errors\" \\" },
         LogEvent::Thinking { content: "It is a ring." },
         LogEvent::Text { content: "Done." },
         LogEvent::ToolCall { tool: "Bash", input: &input },
@@ -31,7 +31,7 @@ fn rows_have_the_keys_of_archon() {
     ];
     let row = |event| serde_json::to_string(&LogRow { ts: AT.into(), event }).expect("string keys") + "\n";
     expect![[r#"
-        {"ts":"2026-03-28T06:39:44.120Z","event":"shell","level":"warn","message":"1/2 prover(s) had \"errors\" \\"}
+        {"ts":"2026-03-28T06:39:44.120Z","event":"shell","level":"error","message":"1/2 prover(s) had \"errors\" \\"}
         {"ts":"2026-03-28T06:39:44.120Z","event":"thinking","content":"It is a ring."}
         {"ts":"2026-03-28T06:39:44.120Z","event":"text","content":"Done."}
         {"ts":"2026-03-28T06:39:44.120Z","event":"tool_call","tool":"Bash","input":{"command":"lake build"}}

@@ -1,9 +1,9 @@
 //! Linux: finding and stopping processes, the memory controller, and the sandbox for `--network`.
 
 use crate::commands::doctor::finding::Finding;
+use longhaul::find_agent::find_program;
 use rustix::process::{PidfdFlags, getpid, pidfd_open};
-use std::os::unix::fs::PermissionsExt;
-use std::{env, fs, io};
+use std::{fs, io};
 
 const PROCESSES: &str = "processes";
 const MEMORY: &str = "memory";
@@ -17,7 +17,11 @@ pub fn check() -> Vec<Finding> {
     let handle = pidfd_open(getpid(), PidfdFlags::empty()).map(drop).map_err(io::Error::from);
     let own_cgroup = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let controllers = fs::read_to_string("/sys/fs/cgroup/cgroup.controllers").unwrap_or_default();
-    vec![processes(environment, handle), memory(&own_cgroup, &controllers), sandbox(is_on_path)]
+    vec![
+        processes(environment, handle),
+        memory(&own_cgroup, &controllers),
+        sandbox(|program| find_program(program).is_ok()),
+    ]
 }
 
 /// Checks the two system interfaces by which leftover processes are found and stopped.
@@ -55,13 +59,6 @@ fn sandbox(is_available: impl Fn(&str) -> bool) -> Finding {
     let packages: Vec<&str> = missing.iter().map(|(_, package)| *package).collect();
     let found = format!("{} not on PATH: --network cannot be used", packages.join(" and "));
     Finding::warning(SANDBOX, found, format!("apt install {}", packages.join(" ")))
-}
-
-fn is_on_path(program: &str) -> bool {
-    let path = env::var_os("PATH").unwrap_or_default();
-    let is_program =
-        |metadata: fs::Metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0;
-    env::split_paths(&path).any(|folder| fs::metadata(folder.join(program)).is_ok_and(is_program))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ fn tools(mode: ModeCeiling) -> Vec<ServedTool> {
 
 fn call_in(mode: ModeCeiling, tool: &str, arguments: &Value) -> Result<CommandCall, String> {
     let tools = tools(mode);
-    let tool = tools.iter().find(|served| served.definition.name == tool).expect("there is such a tool");
+    let tool = tools.iter().find(|served| served.name == tool).expect("there is such a tool");
     command_call(tool, arguments.as_object().expect("arguments are an object"))
 }
 
@@ -89,7 +89,7 @@ fn rejects_wrong_arguments() {
 fn below_bypass_no_argument_runs_a_command_or_names_a_file() {
     let names = |mode, tool: &str| -> Vec<String> {
         let tools = tools(mode);
-        let tool = tools.into_iter().find(|served| served.definition.name == tool);
+        let tool = tools.into_iter().find(|served| served.name == tool);
         tool.into_iter().flat_map(|tool| tool.arguments).map(|argument| argument.name).collect()
     };
     let limited = names(ModeCeiling::Auto, "run");
@@ -141,8 +141,7 @@ fn documentation_lists_every_tool_in_order() {
         })
         .collect();
     let tools = tools(ModeCeiling::BypassPermissions);
-    let offered =
-        tools.iter().map(|tool| (tool.definition.name.to_owned(), tool.definition.command.join(" ")));
+    let offered = tools.iter().map(|tool| (tool.name.clone(), tool.definition.command.join(" ")));
     assert_eq!(documented, offered.collect::<Vec<_>>());
 }
 
@@ -151,11 +150,7 @@ fn each_listed_argument_is_a_flag_of_its_command() {
     for tool in tools(ModeCeiling::BypassPermissions) {
         for listed in tool.definition.arguments {
             let name = listed.trim_end_matches('!');
-            assert!(
-                tool.arguments.iter().any(|argument| argument.name == name),
-                "{}: {name}",
-                tool.definition.name
-            );
+            assert!(tool.arguments.iter().any(|argument| argument.name == name), "{}: {name}", tool.name);
         }
     }
 }

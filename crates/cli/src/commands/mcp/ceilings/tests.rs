@@ -17,7 +17,7 @@ fn ceilings(mode: ModeCeiling, dollars: Option<u64>, dir: &Path) -> Ceilings {
 /// Returns the arguments that a call to `run` has in the end, or the error.
 fn apply(ceilings: &Ceilings, dir: &Path, mut arguments: Value) -> Result<Value, String> {
     let tools = served(ceilings);
-    let run = tools.iter().find(|tool| tool.definition.name == "run").expect("there is such a tool");
+    let run = tools.iter().find(|tool| tool.name == "run").expect("there is such a tool");
     arguments["cwd"] = dir.to_string_lossy().into();
     let arguments = arguments.as_object_mut().expect("arguments are an object");
     ceilings.apply(run, arguments).map_err(|failure| failure.error)?;
@@ -91,7 +91,7 @@ fn an_empty_list_of_directories_means_the_allowed_ones() {
     let dir = tempfile::tempdir().expect("there is a temporary folder");
     let ceilings = ceilings(ModeCeiling::Plan, None, dir.path());
     let tools = served(&ceilings);
-    let status = tools.iter().find(|tool| tool.definition.name == "status").expect("there is such a tool");
+    let status = tools.iter().find(|tool| tool.name == "status").expect("there is such a tool");
     for arguments in [json!({}), json!({ "project": [] })] {
         let mut arguments = arguments.as_object().cloned().expect("arguments are an object");
         ceilings.apply(status, &mut arguments).expect("it is allowed");

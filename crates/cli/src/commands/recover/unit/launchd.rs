@@ -8,7 +8,7 @@ const READ_AND_START: &str = r#"set -a; [ ! -r "$0" ] || . "$0"; exec "$@""#;
 /// Name of the launchd agent and of its file.
 pub const LABEL: &str = "longhaul.recover";
 
-pub(super) fn text(unit: &Unit) -> String {
+pub fn launchd_text(unit: &Unit) -> String {
     // launchd cannot read a file of variables; a shell can.
     let shell = ["/bin/sh", "-c", READ_AND_START, &unit.env_file, &unit.program];
     let words = shell.into_iter().chain(unit.args.iter().map(String::as_str));

@@ -2,7 +2,8 @@
 
 use super::{MARK, Unit};
 
-pub(super) fn text(unit: &Unit) -> String {
+/// Renders a unit file for version 240 or newer.
+pub fn systemd_text(unit: &Unit) -> String {
     let env_program = if needs_env(&unit.program) { "/usr/bin/env " } else { "" };
     let words = [&unit.program].into_iter().chain(&unit.args);
     let command = words.map(|word| argument(word)).collect::<Vec<_>>().join(" ");

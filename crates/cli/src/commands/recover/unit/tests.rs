@@ -1,4 +1,4 @@
-use super::Unit;
+use super::{Unit, launchd_text, systemd_text};
 use expect_test::expect;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -44,7 +44,7 @@ fn renders_systemd_unit() {
 
         [Install]
         WantedBy=default.target
-    "##]].assert_eq(&special_unit().systemd());
+    "##]].assert_eq(&systemd_text(&special_unit()));
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn starts_special_program_names_with_env() {
     let check = |program: &str, expected: &str| {
         let unit = Unit::new(OsStr::new(program), vec!["recover".to_owned()], OsStr::new("/agent.env"));
         let unit = unit.expect("it can be written");
-        let text = unit.systemd();
+        let text = systemd_text(&unit);
         let line = text.lines().find_map(|line| line.strip_prefix("ExecStart="));
         assert_eq!(line, Some(expected));
     };
@@ -109,7 +109,7 @@ fn renders_launchd_property_list() {
         </dict>
         </plist>
     "#]]
-    .assert_eq(&special_unit().launchd());
+    .assert_eq(&launchd_text(&special_unit()));
 }
 
 #[test]

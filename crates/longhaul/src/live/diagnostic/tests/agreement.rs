@@ -17,7 +17,7 @@ fn name_of(history: &RunHistory, event: &HistoryEvent) -> Option<String> {
         HistoryEventKind::LimitReached { limit, .. } => format!("limit_{limit}"),
         HistoryEventKind::AttemptEnded => format!("fault_{}", history.attempt(event.attempt)?.fault()?),
         HistoryEventKind::CheckEnded { result, .. } => format!("check_{result}"),
-        HistoryEventKind::ReviewEnded { result, .. } => format!("review_{}", result.as_str()),
+        HistoryEventKind::ReviewEnded { result, .. } => format!("review_{}", <&str>::from(result)),
         HistoryEventKind::Downtime { .. } => "downtime".to_owned(),
         HistoryEventKind::CancelRequested(_) => "cancel".to_owned(),
         HistoryEventKind::SuspendOrdered(_) => "suspended".to_owned(),
