@@ -18,8 +18,8 @@ pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
         return None;
     }
     let mut shorter = None;
-    for lengths in LENGTHS {
-        let value = shorter.insert(limited(value, lengths, keeps_end));
+    for (text_chars, items) in LENGTHS {
+        let value = shorter.insert(limited(value, text_chars, items, keeps_end));
         if value.to_string().len() <= JSON_BYTES_MAX {
             break;
         }
@@ -27,8 +27,8 @@ pub fn shorten_json(value: &Value, keeps_end: bool) -> Option<Value> {
     shorter
 }
 
-fn limited(value: &Value, (text_chars, items): (usize, usize), keeps_end: bool) -> Value {
-    let limited = |value| limited(value, (text_chars, items), keeps_end);
+fn limited(value: &Value, text_chars: usize, items: usize, keeps_end: bool) -> Value {
+    let limited = |value| limited(value, text_chars, items, keeps_end);
     match value {
         Value::String(text) => shorten(text, text_chars).into(),
         Value::Array(all) if keeps_end => {
