@@ -94,6 +94,10 @@ class WorkflowReopened:
     Time of the record.
     """
     record: Literal["workflow_reopened"]
+    continued: list[RunKey] | None = None
+    """
+    Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
+    """
     iterations_max: int | None = None
     """
     New maximum of iterations. `None` keeps the old one.
