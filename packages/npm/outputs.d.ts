@@ -979,6 +979,10 @@ export type WorkflowRecord =
        */
       at: Moment;
       /**
+       * Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
+       */
+      continued?: RunKey[];
+      /**
        * New maximum of iterations. `None` keeps the old one.
        */
       iterations_max?: number | null;
@@ -3628,19 +3632,6 @@ export interface WorkflowEntry {
   text: string;
 }
 /**
- * Limits of a workflow over all its runs. `None` is unlimited.
- */
-export interface WorkflowLimits {
-  /**
-   * Maximum cost.
-   */
-  budget?: Usd | null;
-  /**
-   * Maximum working time: time in which at least one run works. Parks, downtime and the time in which every live run waits do not count.
-   */
-  time?: Span | null;
-}
-/**
  * A run's position in its workflow. The id of the run derives from it, so that a new supervisor finds the run.
  */
 export interface RunKey {
@@ -3660,6 +3651,19 @@ export interface RunKey {
    * Number of runs of the same item before this one.
    */
   retry?: number;
+}
+/**
+ * Limits of a workflow over all its runs. `None` is unlimited.
+ */
+export interface WorkflowLimits {
+  /**
+   * Maximum cost.
+   */
+  budget?: Usd | null;
+  /**
+   * Maximum working time: time in which at least one run works. Parks, downtime and the time in which every live run waits do not count.
+   */
+  time?: Span | null;
 }
 /**
  * A run's share of the workflow's limits, reserved until the run ends. `None` is unlimited.
