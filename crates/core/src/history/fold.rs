@@ -166,12 +166,8 @@ impl RunHistory {
     fn update_outages(&mut self, at: Moment, before: Option<Moment>, record: &Record) {
         match (before, self.state().outage_started_at) {
             (None, Some(from)) => self.outages.push(OutageHistory { from, until: None }),
-            (Some(_), None)
-                if matches!(
-                    record,
-                    Record::ProgressMade { .. } | Record::AttemptEnded { .. } | Record::ReviewEnded { .. }
-                ) =>
-            {
+            // To resume a run ends no outage.
+            (Some(_), None) if !matches!(record, Record::RunReopened { .. }) => {
                 if let Some(outage) = self.outages.last_mut() {
                     outage.until = Some(at);
                 }

@@ -286,14 +286,14 @@ impl State {
         self.strategies_tried.clear();
     }
 
-    /// No request failed in a time in which none was sent.
+    /// Moves the start of an outage forward by a time in which no request was sent.
     fn delay_outage(&mut self, span: Span) {
         for started_at in [&mut self.outage_started_at, &mut self.review_started_at] {
             *started_at = started_at.map(|started_at| started_at + span);
         }
     }
 
-    /// The servers answered, with a usage limit: an outage is over.
+    /// Counts a park. A usage limit is an answer of the servers, so it ends an outage.
     fn count_park(&mut self, at: Moment) {
         self.parks += 1;
         self.parked_since.get_or_insert(at);

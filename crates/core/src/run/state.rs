@@ -138,7 +138,7 @@ pub struct State {
     pub session: Option<SessionId>,
     /// Number of failures in a row since progress reset the count.
     pub failures_since_progress: u32,
-    /// Start of the current outage.
+    /// Start of the current outage, moved forward by any downtime since.
     pub outage_started_at: Option<Moment>,
     /// Number of waits in the current outage.
     pub outage_waits: u32,
@@ -199,9 +199,10 @@ pub struct State {
     pub check_has_commands: bool,
     /// Number of reviewer processes in the whole run.
     pub reviews: u32,
-    /// Start of the first reviewer of the current or last check. `None` if it had none.
+    /// Start of the first reviewer of the current or last check since its last usage limit, moved forward by any
+    /// downtime since. `None` if it had none.
     pub review_started_at: Option<Moment>,
-    /// Number of reviewers of that check that an outage ended.
+    /// Number of reviewers since then that an outage ended.
     pub review_outages: u32,
     /// Number of its other reviewers without a verdict. A suspension does not count.
     pub review_failures: u32,

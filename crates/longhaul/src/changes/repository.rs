@@ -43,7 +43,7 @@ impl UserRepo {
         let git = Git::new(&cwd);
         let (paths, settings) =
             tokio::join!(rev_parse(&git), git.ask_async(&["config", "--null", "--get-regexp", SETTINGS]));
-        let (paths, object_format, head, branch) =
+        let RepoPaths { paths, object_format, head, branch } =
             paths.map_err(|error| if error.is_no_repository() { not_in_git() } else { error.into() })?;
         let [top, index, objects, exclude, shallow] = paths;
         if top != cwd && git.ask_async(&["check-ignore", "--quiet", "."]).await?.is_some() {
@@ -54,8 +54,14 @@ impl UserRepo {
     }
 }
 
-/// Returns the paths, the object format, the head and the branch.
-async fn rev_parse(git: &Git) -> Result<([PathBuf; 5], String, Option<String>, Option<String>), GitError> {
+struct RepoPaths {
+    paths: [PathBuf; 5],
+    object_format: String,
+    head: Option<String>,
+    branch: Option<String>,
+}
+
+async fn rev_parse(git: &Git) -> Result<RepoPaths, GitError> {
     const ARGS: [&str; 12] = [
         "rev-parse",
         "--path-format=absolute",
@@ -95,10 +101,13 @@ async fn rev_parse(git: &Git) -> Result<([PathBuf; 5], String, Option<String>, O
                 .map(|line| text(line.trim_ascii_end())),
         )
     };
-    let paths = [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path);
-    // The name of a detached head is `HEAD`.
-    let branch = branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned()));
-    Ok((paths, text(lines[5]), head, branch))
+    Ok(RepoPaths {
+        paths: [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path),
+        object_format: text(lines[5]),
+        head,
+        // The name of a detached head is `HEAD`.
+        branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),
+    })
 }
 
 /// Converts the output of `git config --null` to arguments. If a setting occurs twice, the last one wins.

@@ -190,17 +190,16 @@ fn last_activity(
 
 /// Returns the runs that the user has resumed on their own since they ended, and that are done or unfinished now.
 fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: &Workflow) -> Vec<RunKey> {
-    let is_continued = |(key, item): &(RunKey, &ItemState)| {
+    // A run whose files cannot be read is replaced.
+    let is_continued = |key: RunKey, item: &ItemState| -> Option<bool> {
         let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
-        let run_dir = home.run_with_id(&id).ok().flatten();
-        let run = run_dir
-            .and_then(|run_dir| Some(Run::replay(<Journal>::load(&run_dir.journal_path()).ok()?.records())));
-        run.is_some_and(|run| {
-            let is_open = run.state().outcome().is_none_or(|outcome| outcome.kind == OutcomeKind::Done);
-            run.state().reopen_count > item.resumes && is_open
-        })
+        let journal = <Journal>::load(&home.run_with_id(&id).ok()??.journal_path()).ok()?;
+        let run = Run::replay(journal.records());
+        let has_failed = run.state().outcome().is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
+        Some(run.state().reopen_count > item.resumes && !has_failed)
     };
-    workflow.state().all_items().filter(is_continued).map(|(key, _)| key).collect()
+    let items = workflow.state().all_items();
+    items.filter(|(key, item)| is_continued(*key, item) == Some(true)).map(|(key, _)| key).collect()
 }
 
 fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {

@@ -39,6 +39,11 @@ impl ModelRun {
         self.end.map_or(Usd::ZERO, |end| end.cost)
     }
 
+    /// Returns whether nothing follows its last end.
+    pub(crate) fn is_settled(&self) -> bool {
+        matches!(self.next, Some(AfterRun::Complete | AfterRun::Continue | AfterRun::Stop))
+    }
+
     pub(crate) fn is_done(&self) -> bool {
         self.end.is_some_and(|end| end.outcome.kind == OutcomeKind::Done)
     }
@@ -158,9 +163,7 @@ impl Model<'_> {
     /// Returns how an item ended, `partial` if it has no end for good.
     pub(crate) fn end_of(&self, phase: usize, item: u32) -> OutcomeKind {
         let is_final = |run: &&ModelRun| {
-            matches!(run.next, Some(AfterRun::Complete | AfterRun::Continue | AfterRun::Stop))
-                && !run.is_replaced
-                && (run.is_done() || run.reopens == self.reopens)
+            run.is_settled() && !run.is_replaced && (run.is_done() || run.reopens == self.reopens)
         };
         let end = self.last_run(phase, item).filter(is_final).and_then(|run| run.end);
         end.map_or(OutcomeKind::Partial, |end| end.outcome.kind)

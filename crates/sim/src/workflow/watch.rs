@@ -376,11 +376,7 @@ fn check_items_ended(model: &Model<'_>, phase: usize) -> OracleResult {
         if is_cut_short {
             return last.is_none_or(|run| !run.is_live && !run.is_suspended);
         }
-        last.is_some_and(|run| {
-            let is_settled =
-                matches!(run.next, Some(AfterRun::Complete | AfterRun::Continue | AfterRun::Stop));
-            !run.is_live && is_settled
-        })
+        last.is_some_and(|run| !run.is_live && run.is_settled())
     };
     let items = model.phases[phase].items.len();
     ensure((0..items).all(is_final), Oracle::Needs, || format!("phase {phase} ends before its items"))

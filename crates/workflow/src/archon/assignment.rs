@@ -1,5 +1,5 @@
-//! Resolves the objectives of a plan against the project's files, which are those that provers start with. It
-//! never picks one of several files with the same name.
+//! Resolves the objectives of a plan to the project's files, on which the provers work. It never picks one of
+//! several files with the same name.
 
 use super::Objective;
 

@@ -30,8 +30,8 @@ pub fn stated_progress(
     Ok(ProjectProgress::parse(&text))
 }
 
-/// Returns the files that the `PROGRESS.md` at `path` assigns. As for globs, hidden files and files
-/// that git ignores do not exist.
+/// Returns the files that the `PROGRESS.md` at `path` assigns. As for globs, hidden files and files that git ignores
+/// do not exist.
 ///
 /// # Errors
 /// Returns the errors of [`progress`], and an error if a name belongs to several files.

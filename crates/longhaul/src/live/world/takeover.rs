@@ -41,13 +41,13 @@ impl LiveWorld<'_> {
         let found = self.find_attempt(run).await?;
         let is_running = matches!(found, FoundAttempt::Running(_));
         // An agent that is still running has worked all the time, unless it finished and waits for the next prompt.
-        let idle = if is_running && !self.has_finished_exchange(run)? { Span::ZERO } else { idle };
+        let was_idle = idle >= IDLE_MIN && (!is_running || self.has_finished_exchange(run)?);
         let at = self.clock.at();
         self.subscribers.each(|each| each.on_takeover(run, at, &found));
         // A cancelled run must not start an agent first. A running agent is stopped after the takeover.
         let stop = if is_running { None } else { self.cancels.next() };
         let recovered = Event::Recovered { found, stop, last_record_at: last_at, changes };
-        if idle < IDLE_MIN {
+        if !was_idle {
             return Ok(recovered);
         }
         self.events.push_back(recovered);
