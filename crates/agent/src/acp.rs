@@ -110,11 +110,9 @@ impl Dialect for Acp {
     }
 
     fn encode_interrupt(&self, snapshot: &AttemptSnapshot) -> Vec<u8> {
-        let cancel = |id: &str| {
-            let params = CancelNotification::new(id.to_owned());
-            rpc::notification(AGENT_METHOD_NAMES.session_cancel, &params)
-        };
-        snapshot.session.as_ref().map(|session| cancel(session.as_str())).unwrap_or_default()
+        let Some(session) = &snapshot.session else { return Vec::new() };
+        let params = CancelNotification::new(session.as_str().to_owned());
+        rpc::notification(AGENT_METHOD_NAMES.session_cancel, &params)
     }
 
     fn encode_exit(&self) -> Option<Vec<u8>> {

@@ -69,13 +69,9 @@ impl SideEffects {
     /// Adds the calls of a later attempt. If it called no tool, earlier unresolved calls stay unresolved,
     /// because it cannot have checked them.
     pub fn extend(&mut self, later: &SideEffects) {
-        for done in later.completed.iter() {
-            self.completed.push(done.clone());
-        }
+        later.completed.iter().for_each(|call| self.completed.push(call.clone()));
         self.completed.dropped += later.completed.dropped;
-        for ended in later.ended.iter() {
-            self.ended.push(ended.clone());
-        }
+        later.ended.iter().for_each(|call| self.ended.push(call.clone()));
         if later.calls > 0 {
             self.unresolved = later.unresolved.clone();
         }

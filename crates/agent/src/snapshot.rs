@@ -2,7 +2,6 @@
 
 use crate::{ReviewAnswer, for_user};
 use longhaul_core::{AnsweredQuestion, BackgroundTask, BlockedCall, SessionId, Usage};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 // A hostile stream could otherwise add any number of names.
@@ -84,6 +83,10 @@ impl AttemptSnapshot {
         }
     }
 
+    pub(crate) fn set_activity(&mut self, activity: &str) {
+        activity.clone_into(&mut self.activity);
+    }
+
     pub(crate) fn set_result(&mut self, text: Option<&str>) {
         self.result = text.map(|text| truncate_to_bytes(text, RESULT_BYTES_MAX).to_owned());
     }
@@ -101,16 +104,9 @@ pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
 
 /// Counts of events by type.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct EventCounts(Vec<(Cow<'static, str>, u64)>);
+pub struct EventCounts(Vec<(String, u64)>);
 
 impl EventCounts {
-    pub(crate) fn count(&mut self, name: &'static str) {
-        match self.0.iter_mut().find(|(known, _)| known == name) {
-            Some((_, count)) => *count += 1,
-            None => self.0.push((name.into(), 1)),
-        }
-    }
-
     /// Counts an event as `kind`, or as `kind/subtype` if it has a subtype.
     pub(crate) fn count_event(&mut self, kind: &str, subtype: &str) {
         let is_same = |name: &str| match name.strip_prefix(kind) {
@@ -134,13 +130,13 @@ impl EventCounts {
         let has_room = self.0.len() < NAMES_MAX;
         match self.0.iter_mut().find(|(known, _)| *known == name) {
             Some((_, count)) => *count += 1,
-            None if has_room => self.0.push((name.into(), 1)),
+            None if has_room => self.0.push((name, 1)),
             None => {}
         }
     }
 
     /// Returns the number of events by type, including unknown types.
     pub fn by_name(&self) -> BTreeMap<String, u64> {
-        self.0.iter().map(|(name, count)| (name.clone().into_owned(), *count)).collect()
+        self.0.iter().cloned().collect()
     }
 }

@@ -128,15 +128,12 @@ impl Git {
 
     /// Runs git and returns its output, or `None` if it answers "no" with exit code 1.
     pub(crate) fn ask<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
-        answer(args, self.command(args).output())
+        Ok(self.decide(args)?.ok())
     }
 
     /// Runs git and returns its output, as an error if git answers "no" with exit code 1.
     pub(crate) fn decide<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Result<Vec<u8>, Vec<u8>>, GitError> {
-        match self.command(args).output() {
-            Ok(output) if output.status.code() == Some(1) => Ok(Err(output.stdout)),
-            output => success(args, output).map(Ok),
-        }
+        answer(args, self.command(args).output())
     }
 
     /// Runs git as [`Git::call`] does. Dropping the future kills the git process.
@@ -146,7 +143,7 @@ impl Git {
 
     /// Runs git as [`Git::ask`] does. Dropping the future kills the git process.
     pub(crate) async fn ask_async<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<Vec<u8>>, GitError> {
-        answer(args, self.output(args, &[]).await)
+        Ok(answer(args, self.output(args, &[]).await)?.ok())
     }
 
     /// Runs git with this input and returns its output. Dropping the future kills the git process.
@@ -300,10 +297,13 @@ fn success<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Ve
     if output.status.success() { Ok(output.stdout) } else { Err(failure(args, &output)) }
 }
 
-fn answer<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Option<Vec<u8>>, GitError> {
+fn answer<S: AsRef<OsStr>>(
+    args: &[S],
+    output: io::Result<Output>,
+) -> Result<Result<Vec<u8>, Vec<u8>>, GitError> {
     match output {
-        Ok(output) if output.status.code() == Some(1) => Ok(None),
-        output => success(args, output).map(Some),
+        Ok(output) if output.status.code() == Some(1) => Ok(Err(output.stdout)),
+        output => success(args, output).map(Ok),
     }
 }
 

@@ -5,7 +5,6 @@ use futures_core::Stream;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{Moment, Record, RunId, Step};
 use longhaul_store::JournalEntry;
-use std::future::poll_fn;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -101,7 +100,7 @@ pub struct RunEvents(Option<mpsc::Receiver<RunEvent>>);
 impl RunEvents {
     /// Waits for the next event, on any executor. Returns `None` if the run has finished.
     pub async fn next(&mut self) -> Option<RunEvent> {
-        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
+        self.0.as_mut()?.recv().await
     }
 }
 

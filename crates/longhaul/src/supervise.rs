@@ -70,7 +70,7 @@ impl RunningSupervisor<'_> {
     pub(crate) async fn drive_to_outcome(mut self, first: Event) -> Result<RunReport, RunError> {
         let result = self.drive_and_report(first).await;
         self.world.watchdog.stop().await;
-        self.world.subscribers.finish_calls(self.world.cancels.channel()).await;
+        self.world.subscribers.finish_calls(&mut self.world.cancels.channel).await;
         result
     }
 

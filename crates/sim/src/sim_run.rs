@@ -243,21 +243,18 @@ impl<'a> SimRun<'a> {
 
     fn perform(&mut self, action: &Action) -> OracleResult {
         check_journaled(action, &self.journal)?;
+        if matches!(action, Action::StartReview(_) | Action::StartCheck(_) | Action::StartSummary(_)) {
+            ensure(!self.world.has_live_process(), Oracle::OneTree, || {
+                format!("{action:?} next to a live process")
+            })?;
+        }
         match action {
             Action::Spawn(plan) => {
                 check_spawn(plan, &self.world, &self.journal, self.world.now)?;
                 self.watch.check_spawn(plan)?;
             }
             Action::StartReview(plan) => {
-                ensure(!self.world.has_live_process(), Oracle::OneTree, || {
-                    format!("{action:?} next to a live process")
-                })?;
                 self.watch.limits.check_review(plan, &self.watch.facts, self.world.now)?;
-            }
-            Action::StartCheck(_) | Action::StartSummary(_) => {
-                ensure(!self.world.has_live_process(), Oracle::OneTree, || {
-                    format!("{action:?} next to a live process")
-                })?;
             }
             _ => {}
         }

@@ -1,11 +1,10 @@
 //! Writes diagnostic files for people: one file per event, named by its time. A file never replaces another,
 //! and Longhaul never reads one.
 
-use crate::files::private;
+use crate::files::{make_dir, private};
 use crate::{StoreError, failpoint_io};
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 // This many events of one name in one second mean that the run misbehaves; a thousand files show it well
@@ -34,7 +33,7 @@ fn make_real_dir(dir: &Path) -> io::Result<()> {
     match fs::symlink_metadata(dir) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
-        Err(_) => failpoint_io::make_dir(DirBuilder::new().mode(0o700), dir),
+        Err(_) => make_dir(dir),
     }
 }
 

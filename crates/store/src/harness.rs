@@ -1,7 +1,8 @@
 //! Supports harnesses that run agents and read a run's files: the variables and extra files of a run.
 
 use crate::atomic::Durability;
-use crate::{RunDir, StoreError, read_regular, replace_json};
+use crate::files::read_json;
+use crate::{RunDir, StoreError, replace_json};
 use longhaul_core::{BlockedCall, Harness, RunId, RunSpec, SessionId, Span};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -72,10 +73,7 @@ impl RunDir {
     /// entries keep their time. Without new entries it writes no file.
     pub fn write_blocked_urls(&self, attempt: u32, entries: Vec<BlockedUrl>) -> Result<(), StoreError> {
         let path = self.logs_path().join("blocked_urls.json");
-        let mut all: Vec<BlockedUrl> = read_regular(&path)
-            .ok()
-            .and_then(|bytes| serde_json::from_slice(&bytes).ok())
-            .unwrap_or_default();
+        let mut all: Vec<BlockedUrl> = read_json("blocked URLs", &path).unwrap_or_default();
         let existing_count = all.iter().filter(|entry| entry.attempt == attempt).count();
         let new = entries.into_iter().skip(existing_count);
         if new.len() == 0 {

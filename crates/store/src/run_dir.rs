@@ -26,12 +26,11 @@
 //! ```
 
 use crate::atomic::{Durability, replace_json};
-use crate::files::{make_parents, read_json};
+use crate::files::{make_parents, private, read_json};
 use crate::{AttemptDir, CostSummary, JournalDir, Plan, SessionSummary, Status, StoreError};
 use longhaul_core::{RunId, State, Usage};
 use std::fs::{self, File};
 use std::ops::Deref;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// The directory of a run.
@@ -198,9 +197,8 @@ impl RunDir {
     pub fn create_check_output(&self, number: u32, truncate: bool) -> Result<File, StoreError> {
         let path = self.check_output_path(number);
         make_parents(&path)?;
-        let mut options = File::options();
-        options.create(true).read(true).append(true).mode(0o600);
-        let file = options.open(&path).map_err(StoreError::io("create file", &path))?;
+        let file = private().create(true).read(true).append(true).open(&path);
+        let file = file.map_err(StoreError::io("create file", &path))?;
         if truncate {
             file.set_len(0).map_err(StoreError::io("empty file", &path))?;
         }

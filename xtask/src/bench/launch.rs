@@ -1,7 +1,6 @@
 //! Measures the overhead of supervision for one run of the real agent.
 
 use super::Bench;
-use super::disk::Disk;
 use crate::api::Loopback;
 use crate::journal;
 use crate::process::time_command;
@@ -20,14 +19,8 @@ const BARE: [&str; 5] = ["-p", PROMPT, "--output-format", "stream-json", "--verb
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
     let loopback = Loopback::with_outage(Duration::ZERO)?;
-    let mut disk = Disk::new(sandbox.path())?;
     let claude = &bench.programs.claude;
     let mut bare = || time_command(sandbox.agent_command(claude, &loopback).args(BARE).args(PERMISSION));
-    let mut shell = || {
-        let mut command = sandbox.agent_command("/bin/sh", &loopback);
-        command.args(["-c", "\"$@\"; exit $?", "sh"]).arg(claude).args(BARE).args(PERMISSION);
-        time_command(&mut command)
-    };
     let mut agent_ms = Vec::new();
     let mut supervised = || {
         let duration = time_command(&mut sandbox.run(&bench.programs, &loopback, PROMPT))?;
@@ -36,20 +29,18 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     };
     // The first start writes the agent's configuration and fills the page cache.
     bare()?;
-    shell()?;
     supervised()?;
-    let [alone, supervised, shell, syncs] =
-        bench.samples(10, 3, [&mut bare, &mut supervised, &mut shell, &mut || disk.append()])?;
+    let [alone, supervised] = bench.samples(10, 3, [&mut bare, &mut supervised])?;
     let differences = |from: &[f64], subtracted: &[f64]| {
         let differences = from.iter().zip(subtracted).map(|(from, subtracted)| from - subtracted);
         median(&differences.collect::<Vec<f64>>())
     };
     let added = differences(&supervised, &alone);
     let own = differences(&supervised, &agent_ms[1..]);
-    let [alone, supervised, shell, sync] = [alone, supervised, shell, syncs].map(|samples| median(&samples));
+    let [alone, supervised] = [alone, supervised].map(|samples| median(&samples));
     let mut section = ResultSection::new(
-        "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p`, \
-         the same through `sh -c`, and `longhaul run`, in turn after one warm-up each.",
+        "The real Claude Code from launch to exit against a loopback API that answers at once: bare `claude -p` and \
+         `longhaul run`, in turn after one warm-up each.",
     );
     section
         .figure(
@@ -63,8 +54,6 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     section.figure("`longhaul run` before its agent's start and after its end", None, "ms", own);
     section.figure("`longhaul run`", None, "ms", supervised);
     section.figure("bare `claude -p`", None, "ms", alone);
-    section.figure("`sh -c claude -p` over bare", None, "ms", shell - alone);
-    section.figure("append and fdatasync of 4 KiB", None, "ms", sync);
     Ok(section)
 }
 

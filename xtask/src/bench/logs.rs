@@ -24,10 +24,9 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let fixture = RunFixture {
         number: 1,
         start_ms: 1_767_225_600_000,
-        name: None,
         task: "Say much.".to_owned(),
         attempts: vec![half; 2],
-        outcome: Some(Outcome::DONE),
+        outcome: Outcome::DONE,
         calls: 0,
     };
     let dir = runs::write(&sandbox.longhaul_home(), &fixture)?;

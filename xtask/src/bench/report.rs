@@ -1,13 +1,12 @@
 //! Measures `longhaul report` of a busy week: 500 runs with their waits, failures and tool calls, on one
 //! page.
 
-mod run_fixtures;
-
 use super::Bench;
-use super::runs;
+use super::runs::{self, AttemptFixture, RunFixture};
 use crate::process::{measure_command, time_command};
 use crate::results::ResultSection;
 use crate::sandbox::Sandbox;
+use longhaul_core::{Fault, Outcome};
 use serde_json::Value;
 use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -18,6 +17,8 @@ const SIZE_BAR_MB: f64 = 5.0;
 const WEEK_MS: u64 = 7 * 86_400_000;
 // The longest run takes less than this, so that no run ends in the future.
 const LONGEST_MS: u64 = 8 * 3_600_000;
+const FAULTS: [Fault; 5] =
+    [Fault::Overloaded, Fault::RateLimited, Fault::Stalled, Fault::Network, Fault::UsageLimit];
 
 pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let sandbox = Sandbox::new()?;
@@ -26,7 +27,7 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let first = now as u64 - WEEK_MS + 60_000;
     for number in 0..count {
         let start_ms = first + (WEEK_MS - LONGEST_MS) / count * number;
-        runs::write(&sandbox.longhaul_home(), &run_fixtures::run_fixture(number, start_ms))?;
+        runs::write(&sandbox.longhaul_home(), &run_fixture(number, start_ms))?;
     }
 
     let command = |form: &[&str]| {
@@ -68,6 +69,26 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     section.figure("reported attempts", None, "", items(&|run| &run["attempts"]));
     section.figure("reported tool calls", None, "", items(&|run| &run["calls"]["last"]));
     Ok(section)
+}
+
+/// Creates the fixture of run `number`, started at `start_ms`, in milliseconds since 1970. Most runs fail a few
+/// times, some very often, before they finish as done.
+fn run_fixture(number: u64, start_ms: u64) -> RunFixture {
+    let failures = if number.is_multiple_of(12) { 40 } else { number % 7 };
+    let failure = |index: u64| AttemptFixture {
+        work_seconds: 300,
+        fault: Some(FAULTS[((number + index) % 5) as usize]),
+        wait_seconds: 90,
+    };
+    let success = AttemptFixture { work_seconds: 1_800, fault: None, wait_seconds: 0 };
+    RunFixture {
+        number,
+        start_ms,
+        task: format!("Reproduce table {number} of the paper with three seeds, and note every difference."),
+        attempts: (0..failures).map(failure).chain([success]).collect(),
+        outcome: Outcome::DONE,
+        calls: 20 + number as u32 % 30,
+    }
 }
 
 /// Reads the report as JSON and checks that it contains the runs: timing an empty report would prove nothing.

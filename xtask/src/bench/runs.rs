@@ -23,11 +23,9 @@ pub struct RunFixture {
     /// Number of the run. All values without a field are derived from it.
     pub number: u64,
     pub start_ms: u64,
-    pub name: Option<&'static str>,
     pub task: String,
     pub attempts: Vec<AttemptFixture>,
-    /// Outcome of the run. `None` for an orphaned run.
-    pub outcome: Option<Outcome>,
+    pub outcome: Outcome,
     /// Number of tool calls of each attempt. If it is 0, there is no transcript.
     pub calls: u32,
 }
@@ -53,10 +51,9 @@ pub fn write_many(home: &Path, count: usize, attempts: u32) -> io::Result<String
         let fixture = RunFixture {
             number,
             start_ms: FIRST_DAY_MS + number % DAYS * DAY_MS + number / DAYS * 60_000,
-            name: None,
             task: format!("Prove lemma {number} of the paper, and list its assumptions."),
             attempts: attempt_fixtures,
-            outcome: Some(Outcome { kind, ..Outcome::DONE }),
+            outcome: Outcome { kind, ..Outcome::DONE },
             calls: 0,
         };
         write(home, &fixture)?;
@@ -70,7 +67,6 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     fs::create_dir_all(dir.join("attempts"))?;
     let cwd = format!("/home/me/projects/project-{}", number % 40);
     let mut spec = RunSpec::new("/usr/local/bin/claude", cwd, &fixture.task, Preset::Default.policy());
-    spec.name = fixture.name.map(str::to_owned);
     spec.model = Some(model(number).to_owned());
     let mut plan = serde_json::to_value(spec)?;
     plan["longhaul_version"] = env!("CARGO_PKG_VERSION").into();
@@ -220,13 +216,11 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
             steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));
         }
         let is_last = attempt as usize == fixture.attempts.len();
-        let next = match (is_last, fixture.outcome) {
-            (true, None) => break,
-            (true, Some(outcome)) => AfterAttempt::Finish(outcome),
-            (false, _) => {
-                let at = at(work_seconds + wait_seconds);
-                AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
-            }
+        let next = if is_last {
+            AfterAttempt::Finish(fixture.outcome)
+        } else {
+            let at = at(work_seconds + wait_seconds);
+            AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
         };
         let record = Record::AttemptEnded {
             at: ended,
@@ -248,8 +242,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
         };
         steps.push((ended, vec![record]));
         let swept = Record::Swept { at: ended, stopped_processes: 0 };
-        let finished = fixture.outcome.filter(|_| is_last);
-        let finished = finished.map(|outcome| Record::RunFinished { at: ended, outcome });
+        let finished = is_last.then_some(Record::RunFinished { at: ended, outcome: fixture.outcome });
         steps.push((ended, [swept].into_iter().chain(finished).collect()));
         previous_fault = fault;
     }

@@ -150,7 +150,7 @@ impl AcpDecoder {
                 None => self.snapshot.unknown_events += 1,
             },
             Incoming::Request { id, method, params } => {
-                self.snapshot.events.count("request");
+                self.snapshot.events.count_event("request", "");
                 if method == CLIENT_METHOD_NAMES.session_request_permission {
                     self.permissions.on_request(&id, &params, &mut self.calls);
                 } else {
@@ -158,7 +158,7 @@ impl AcpDecoder {
                 }
             }
             Incoming::Update { update: Some(update), raw } if self.is_ours(&update, out) => {
-                self.snapshot.events.count("update");
+                self.snapshot.events.count_event("update", "");
                 self.marked = self.find_failure(&json!({ "update": raw })).or(self.marked);
                 if let Some(transcript) = &mut self.transcript {
                     transcript.on_update(&update.update, &self.snapshot);
@@ -166,7 +166,7 @@ impl AcpDecoder {
                 self.update(update.update, out);
             }
             Incoming::Update { update: Some(update), .. } => {
-                self.snapshot.events.count("history");
+                self.snapshot.events.count_event("history", "");
                 // The cost of a session before its prompt is that of earlier attempts.
                 if let SessionUpdate::UsageUpdate(update) = update.update {
                     self.usage_meter.on_session_usage(&update);

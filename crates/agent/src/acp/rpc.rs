@@ -1,5 +1,6 @@
 //! Encodes and parses the lines of the protocol: JSON-RPC messages, one per line.
 
+use crate::line_splitter::json_line;
 use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, RequestId, SessionNotification};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -53,25 +54,19 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
 }
 
 pub(super) fn request(id: &str, method: &str, params: &impl Serialize) -> Vec<u8> {
-    line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
+    json_line(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))
 }
 
 pub(super) fn notification(method: &str, params: &impl Serialize) -> Vec<u8> {
-    line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
+    json_line(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
 }
 
 pub(super) fn answer(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
-    line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+    json_line(&json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
 /// Refuses a request whose method we do not offer.
 pub(super) fn method_not_found(id: &RequestId) -> Vec<u8> {
-    line(&json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32_601, "message": "Method not found" } }))
-}
-
-fn line(value: &Value) -> Vec<u8> {
-    // JSON escapes every newline, so the message is one line whatever its content.
-    let mut line = value.to_string().into_bytes();
-    line.push(b'\n');
-    line
+    let error = json!({ "code": -32_601, "message": "Method not found" });
+    json_line(&json!({ "jsonrpc": "2.0", "id": id, "error": error }))
 }

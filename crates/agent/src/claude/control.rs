@@ -3,11 +3,12 @@
 //! No line needs a reply. `initialize` is only for hooks and other host services. The permission mode in its
 //! reply is also in the `init` event before the first request.
 
+use crate::line_splitter::json_line;
 use serde_json::{Value, json};
 
 /// Encodes a prompt. During an exchange, the agent adds it to that exchange.
 pub fn user_line(text: &str) -> Vec<u8> {
-    line(&json!({
+    json_line(&json!({
         "type": "user",
         "message": { "role": "user", "content": text },
         "parent_tool_use_id": null,
@@ -34,7 +35,7 @@ pub fn end_session() -> Vec<u8> {
 }
 
 pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
-    line(&json!({
+    json_line(&json!({
         "type": "control_response",
         "response": { "subtype": "success", "request_id": id, "response": answer },
     }))
@@ -45,14 +46,7 @@ pub(super) fn permission_denial(id: &str, reason: &str) -> Vec<u8> {
 }
 
 fn request(id: &str, request: &Value) -> Vec<u8> {
-    line(&json!({ "type": "control_request", "request_id": id, "request": request }))
-}
-
-fn line(value: &Value) -> Vec<u8> {
-    // JSON escapes every newline, so the object is one line whatever its content.
-    let mut line = value.to_string().into_bytes();
-    line.push(b'\n');
-    line
+    json_line(&json!({ "type": "control_request", "request_id": id, "request": request }))
 }
 
 #[cfg(test)]

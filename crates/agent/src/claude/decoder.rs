@@ -135,10 +135,7 @@ impl ClaudeDecoder {
     }
 
     fn line(&mut self, line: Line<'_>, out: &mut Vec<Notice>) {
-        let Line::Whole(bytes) = line else {
-            self.invalid_line(out);
-            return;
-        };
+        let Line::Whole(bytes) = line else { return self.invalid_line(out) };
         let bytes = bytes.strip_prefix(BOM).unwrap_or(bytes).trim_ascii();
         if bytes.is_empty() {
             return;
@@ -249,10 +246,10 @@ impl ClaudeDecoder {
         match event.event.kind.as_str() {
             "message_start" if event.event.message.id.non_empty().is_some() => {
                 self.clear_errors(event.parent_tool_use_id.as_str(), out);
-                self.set_activity("thinking");
+                self.snapshot.set_activity("thinking");
             }
             "content_block_start" => match event.event.content_block.kind.as_str() {
-                "text" => self.set_activity("writing"),
+                "text" => self.snapshot.set_activity("writing"),
                 "tool_use" => {
                     let name = event.event.content_block.name.as_str();
                     self.snapshot.activity = activity::one_line(&format!("preparing {name}"));
@@ -360,7 +357,7 @@ impl ClaudeDecoder {
             if self.tools.end(block.tool_use_id.as_str()) {
                 self.guard_hooks.on_tool_end(block.tool_use_id.as_str(), block.is_error.is_set());
                 self.progressed = true;
-                self.set_activity("thinking");
+                self.snapshot.set_activity("thinking");
                 self.snapshot.tool = self.tools.open_label().map(str::to_owned);
                 out.push(Notice::ToolEnded);
                 if self.claim.on_result(block.tool_use_id.as_str(), block.is_error.is_set()) {
@@ -399,7 +396,7 @@ impl ClaudeDecoder {
         }
         self.snapshot.results += 1;
         self.show_background_work();
-        self.tools.end_all();
+        self.tools.open.clear();
         self.snapshot.tool = None;
         self.guard_hooks.on_exchange_end();
         self.exchange = ExchangeState::default();
@@ -538,16 +535,9 @@ impl ClaudeDecoder {
             self.snapshot.permission_mode = Some(mode.to_owned());
         }
         match note.status.as_str() {
-            "requesting" => self.set_activity("waiting for the model"),
-            "compacting" => self.set_activity("compacting the conversation"),
+            "requesting" => self.snapshot.set_activity("waiting for the model"),
+            "compacting" => self.snapshot.set_activity("compacting the conversation"),
             _ => {}
-        }
-    }
-
-    fn set_activity(&mut self, activity: &str) {
-        if self.snapshot.activity != activity {
-            self.snapshot.activity.clear();
-            self.snapshot.activity.push_str(activity);
         }
     }
 

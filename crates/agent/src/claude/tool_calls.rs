@@ -12,7 +12,7 @@ const DENIALS_MAX: usize = 1024;
 #[derive(Clone, Debug, Default)]
 pub(super) struct ToolCalls {
     /// The label of each open call, by id.
-    open: BTreeMap<String, String>,
+    pub(super) open: BTreeMap<String, String>,
     denied: BTreeSet<String>,
     denied_by_hooks: BTreeSet<String>,
     /// Whether the agent cancelled a tool call on its own: a guard's verdict was missing, or the process
@@ -37,10 +37,6 @@ impl ToolCalls {
     /// Records the result of a call. Returns `false` if the call is unknown.
     pub(super) fn end(&mut self, id: &str) -> bool {
         self.open.remove(id).is_some()
-    }
-
-    pub(super) fn end_all(&mut self) {
-        self.open.clear();
     }
 
     /// Records that a permission rule, or the absence of a person to ask, denied a call.

@@ -55,9 +55,6 @@ pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if path.is_file() {
         return Scenario::load(path);
     }
-    let similar = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name));
-    Err(ScenarioError::Unknown {
-        name: name.to_owned(),
-        similar: similar.into_iter().map(str::to_owned).collect(),
-    })
+    let similar = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name)).into_iter().next();
+    Err(ScenarioError::Unknown { name: name.to_owned(), similar: similar.map(str::to_owned) })
 }

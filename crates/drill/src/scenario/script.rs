@@ -217,8 +217,8 @@ pub enum ScenarioError {
     Unknown {
         /// The requested name.
         name: String,
-        /// Embedded scenarios with similar names.
-        similar: Vec<String>,
+        /// The embedded scenario with the most similar name.
+        similar: Option<String>,
     },
     /// Its file could not be read.
     #[error("cannot read scenario {}: {source}", path.display())]
@@ -250,7 +250,7 @@ impl ScenarioError {
     /// Returns the embedded scenario with the most similar name.
     pub fn did_you_mean(&self) -> Option<&str> {
         match self {
-            ScenarioError::Unknown { similar, .. } => similar.first().map(String::as_str),
+            ScenarioError::Unknown { similar, .. } => similar.as_deref(),
             ScenarioError::Read { .. } | ScenarioError::Parse { .. } | ScenarioError::Invalid { .. } => None,
         }
     }

@@ -106,16 +106,10 @@ impl Agent {
         let path = session_file::find(&store, cwd(params), id);
         let path = path.unwrap_or_else(|| session_file::path(&store, cwd(params), id));
         self.session = SessionFile::new(path, cwd(params), id, history.leaf.clone());
-        self.take_history(history);
-    }
-
-    /// Continues from the history of the session, with its repairs.
-    fn take_history(&mut self, history: History) {
         self.cost_meter = CostMeter::from_cost_state(history.cost_state.as_ref());
         self.messages = history.messages;
         for (kind, message) in history.repairs {
-            let uuid = self.out.rng.uuid();
-            self.session.link(kind, uuid, json!({"message": message}));
+            self.link(kind, json!({"message": message}));
         }
     }
 

@@ -22,6 +22,7 @@ pub(super) enum HookDecision {
 impl Agent {
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
+        let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
         for hook in self.callbacks.hooks.clone() {
             let question = json!({"subtype": "hook_callback", "callback_id": hook.id, "input": input,
                 "tool_use_id": call["id"]});
@@ -33,7 +34,6 @@ impl Agent {
                         "tag": "hook_callback_failed"}),
                 );
                 if hook.blocks {
-                    let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
                     let text = format!(
                         "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
                          {FAILED}"
@@ -46,7 +46,6 @@ impl Agent {
                 Verdict::Run | Verdict::StopAfter => {}
                 Verdict::Modify(input) => return Ok(HookDecision::Modify(input)),
                 Verdict::Deny(reason) => {
-                    let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
                     return Ok(rejection(format!("PreToolUse:{tool} hook error: {reason}"), rejected));
                 }
             }

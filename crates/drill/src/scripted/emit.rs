@@ -111,8 +111,7 @@ impl Agent {
     }
 
     pub(super) fn emit_failure(&mut self, failure: &Failure) {
-        let stop_reason = if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
-        let message = self.synthetic(&failure.text, stop_reason);
+        let message = self.synthetic(&failure.text, failure.stop_reason());
         let mut fields = json!({"message": message, "parent_tool_use_id": null, "error": failure.error,
             "is_api_error_message": true});
         let extra = [

@@ -51,6 +51,12 @@ pub(super) struct ErrorResponse {
     pub body: Value,
 }
 
+impl Failure {
+    pub(super) fn stop_reason(&self) -> &'static str {
+        if self.stop_reason.is_empty() { "stop_sequence" } else { self.stop_reason }
+    }
+}
+
 impl ErrorResponse {
     fn message(&self) -> &str {
         self.body["error"]["message"].as_str().unwrap_or_default()
@@ -119,8 +125,7 @@ pub(super) fn from_error_response(
             RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
         ),
-        402 => (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
-        400 if message.contains("credit balance is too low") => {
+        status @ (400 | 402) if status == 402 || message.contains("credit balance is too low") => {
             (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
         }
         400 if message.contains("organization has been disabled") => {

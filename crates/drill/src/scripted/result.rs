@@ -76,9 +76,7 @@ fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
         ExchangeEnd::Failed(failure) => {
             result["result"] = json!(failure.text);
             result["api_error_status"] = json!(failure.status);
-            let stop_reason =
-                if failure.stop_reason.is_empty() { "stop_sequence" } else { failure.stop_reason };
-            result["stop_reason"] = json!(stop_reason);
+            result["stop_reason"] = json!(failure.stop_reason());
             for (name, value) in
                 [("api_error_type", json!(failure.kind)), ("api_error", json!(failure.api_error))]
             {

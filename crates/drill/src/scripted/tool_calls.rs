@@ -72,19 +72,16 @@ impl Agent {
         }
         let mut decision = self.ask_host(call, &input)?;
         let mut accepted = json!({"decision": "accept", "source": "hook", "reason_type": "hook"});
-        if matches!(decision, HookDecision::Pass)
-            && self.flags.allowed_tools.iter().any(|allowed| allowed == tool)
-        {
-            accepted = json!({"decision": "accept", "source": "config", "reason_type": "rule"});
-            decision = HookDecision::Modify(call["input"].clone());
-        }
-        if matches!(decision, HookDecision::Pass) && permissions::allows(&self.mode, tool) {
-            accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
-            decision = HookDecision::Modify(call["input"].clone());
-        }
-        if matches!(decision, HookDecision::Pass) && self.flags.prompts_host {
-            accepted = json!({"decision": "accept", "source": "user_temporary"});
-            decision = self.ask_permission(call)?;
+        if matches!(decision, HookDecision::Pass) {
+            let by_rule = self.flags.allowed_tools.iter().any(|allowed| allowed == tool);
+            if by_rule || permissions::allows(&self.mode, tool) {
+                let reason = if by_rule { "rule" } else { "mode" };
+                accepted = json!({"decision": "accept", "source": "config", "reason_type": reason});
+                decision = HookDecision::Modify(call["input"].clone());
+            } else if self.flags.prompts_host {
+                accepted = json!({"decision": "accept", "source": "user_temporary"});
+                decision = self.ask_permission(call)?;
+            }
         }
         match decision {
             HookDecision::Modify(input) => {

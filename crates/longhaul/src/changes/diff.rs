@@ -3,7 +3,7 @@
 
 use super::repository::UserRepo;
 use super::scratch_repo::ScratchRepo;
-use super::stats::{self, COMPARE, ChangedFile, diff_args};
+use super::stats::{self, ChangedFile, compare};
 use super::{ChangesError, excluded, workspace_tree};
 use crate::clock::LiveClock;
 use crate::git::paths;
@@ -146,10 +146,7 @@ impl WorkspaceDiff {
             DiffFormat::Stat { width } => format!("--stat={width}"),
             DiffFormat::NameOnly => "--name-only".to_owned(),
         };
-        let [trees, paths] = diff_args(&self.from, &self.to, &self.paths);
-        let options = COMPARE.iter().map(OsString::from).chain([format.into()]);
-        let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-        Ok(self.scratch_repo.git.call_async(&args).await?)
+        Ok(compare(&self.scratch_repo, &self.from, &self.to, &self.paths, &[&format]).await?)
     }
 }
 

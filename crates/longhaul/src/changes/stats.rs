@@ -41,22 +41,27 @@ pub enum ChangeKind {
     Renamed,
 }
 
-/// Returns git's arguments for the two trees and for the paths. Files that either state omitted are excluded.
-pub(super) fn diff_args(
+/// Compares two states in these paths, with further options of git, and returns its output. An empty list of
+/// paths selects everything. Files that either state omitted are excluded.
+pub(super) async fn compare(
+    scratch_repo: &ScratchRepo,
     start: &WorkspaceState,
     end: &WorkspaceState,
     paths: &[OsString],
-) -> [Vec<OsString>; 2] {
+    options: &[&str],
+) -> Result<Vec<u8>, GitError> {
     let trees = [start, end].map(|state| OsString::from(state.tree.clone().unwrap_or_default()));
     let omitted: Vec<_> = start.omitted.iter().chain(&end.omitted).map(OsText::as_path).collect();
     let excluded = pathspecs(&omitted);
     // An exclusion alone would match no file.
     let paths = if paths.is_empty() { vec![OsString::from(".")] } else { paths.to_vec() };
-    [trees.to_vec(), [paths, excluded].concat()]
+    let options = COMPARE.iter().chain(options).map(OsString::from).chain(trees);
+    let args: Vec<OsString> = options.chain([OsString::from("--")]).chain(paths).chain(excluded).collect();
+    scratch_repo.git.call_async(&args).await
 }
 
 /// The comparison command. It starts none of the user's diff programs.
-pub(super) const COMPARE: [&str; 6] =
+const COMPARE: [&str; 6] =
     ["diff-tree", "-r", "--find-renames", "--no-ext-diff", "--no-textconv", "--no-color"];
 
 /// Returns the files that differ between two states in these paths. An empty list selects everything.
@@ -66,10 +71,7 @@ pub(super) async fn changed_files(
     end: &WorkspaceState,
     paths: &[OsString],
 ) -> Result<Vec<ChangedFile>, ChangesError> {
-    let [trees, paths] = diff_args(start, end, paths);
-    let options = COMPARE.iter().chain(&["-z", "--raw", "--numstat"]).map(OsString::from);
-    let args: Vec<OsString> = options.chain(trees).chain([OsString::from("--")]).chain(paths).collect();
-    let output = scratch_repo.git.call_async(&args).await?;
+    let output = compare(scratch_repo, start, end, paths, &["-z", "--raw", "--numstat"]).await?;
     let unexpected = "its output has a format that this version does not know";
     parse(&output).ok_or_else(|| GitError::unexpected("diff-tree", unexpected).into())
 }

@@ -123,7 +123,8 @@ impl AgentProcess {
     pub(crate) fn adopt(process_id: ProcessId, input: &Path) -> io::Result<AgentProcess> {
         let pid = Pid::from_raw(process_id.pid as i32).ok_or(io::ErrorKind::NotFound)?;
         let process = Process::Adopted(AdoptedProcess::new(pid)?);
-        let input = open_input(input).ok().map(|input| writer(input, Vec::new()));
+        let input = pipe::OpenOptions::new().open_sender(input).ok();
+        let input = input.map(|input| writer(input, Vec::new()));
         Ok(AgentProcess { process, pid, input_outlives_supervisor: input.is_some(), input })
     }
 
@@ -218,10 +219,6 @@ impl AgentProcess {
             Process::Adopted(adopted) => adopted.wait_for_exit().await.map(|()| Exit::Unobserved),
         }
     }
-}
-
-fn open_input(path: &Path) -> io::Result<pipe::Sender> {
-    pipe::OpenOptions::new().open_sender(path)
 }
 
 /// Opens the input of an agent before its start and fills it as far as possible. The agent then has its

@@ -33,15 +33,9 @@ pub(crate) struct CheckRun {
 }
 
 impl CheckRun {
-    /// Starts check number `number` of the run. Returns its result if none of its commands could be started.
+    /// Starts the command with this index of check number `number` of the run. Returns the result of the
+    /// check if there is no such command, or if it could not be started.
     pub(crate) fn start(
-        config: &WorldConfig<'_>,
-        number: u32,
-    ) -> Result<ControlFlow<CheckResult, CheckRun>, StoreError> {
-        CheckRun::start_command(config, number, 0)
-    }
-
-    fn start_command(
         config: &WorldConfig<'_>,
         number: u32,
         index: usize,
@@ -92,9 +86,7 @@ impl CheckRun {
         let exit = self.process.stop(&config.marker).await?;
         self.omit_middle();
         match exit {
-            Exit::Code(0) if !stopped => {
-                Ok(CheckRun::start_command(config, self.number, self.command_index + 1)?)
-            }
+            Exit::Code(0) if !stopped => Ok(CheckRun::start(config, self.number, self.command_index + 1)?),
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned if stopped => {
                 let _ = writeln!(self.output, "longhaul stopped this check before it finished");
                 Ok(ControlFlow::Break(CheckResult::Stopped))

@@ -59,6 +59,41 @@ impl OneShotProcess {
     }
 }
 
+/// A model's running process.
+pub(crate) struct ModelRun {
+    pub(super) process: OneShotProcess,
+    /// Directory of its files.
+    dir: AttemptDir,
+}
+
+impl ModelRun {
+    /// Starts a model with its files in `dir`, and creates the directory.
+    pub(crate) fn start(
+        config: &WorldConfig<'_>,
+        dir: AttemptDir,
+        invocation: Invocation,
+    ) -> Result<ModelRun, SpawnError> {
+        let no_resources = |_| SpawnError::NoResources;
+        let dir = dir.create().map_err(no_resources)?;
+        let stdout = dir.create_stream().map_err(no_resources)?;
+        let stderr = dir.create_stderr().map_err(no_resources)?;
+        let launch = LaunchSpec::new(&invocation, &config.environment, &config.marker, stdout, stderr);
+        // For people.
+        let _ = dir.write(&launch.argv());
+        let started = OneShotProcess::start(launch, invocation.stdin);
+        let (process, process_id) = started.map_err(|(kind, _)| kind)?;
+        failpoints::agent_is(process_id.pid);
+        failpoints::hit(Failpoint::Spawned);
+        Ok(ModelRun { process, dir })
+    }
+
+    /// Stops the process if it is running, with its leftover processes, and reads its files.
+    pub(crate) async fn end(mut self, config: &WorldConfig<'_>) -> io::Result<EndedOneShot> {
+        let exit = self.process.stop(&config.marker).await?;
+        Ok(EndedOneShot::read(config, self.dir, exit))
+    }
+}
+
 /// A model's process that ended. Its files contain the answer.
 pub(crate) struct EndedOneShot {
     pub(crate) dir: AttemptDir,
@@ -78,25 +113,6 @@ impl EndedOneShot {
         let (evidence, decoder) = evidence_of(config.dialect.as_ref(), &stream, &stderr, exit);
         EndedOneShot { dir, decoder, evidence }
     }
-}
-
-/// Starts a model with its files in `dir`, and returns the created directory.
-pub(crate) fn start_model(
-    config: &WorldConfig<'_>,
-    dir: AttemptDir,
-    invocation: Invocation,
-) -> Result<(OneShotProcess, AttemptDir), SpawnError> {
-    let no_resources = |_| SpawnError::NoResources;
-    let dir = dir.create().map_err(no_resources)?;
-    let stdout = dir.create_stream().map_err(no_resources)?;
-    let stderr = dir.create_stderr().map_err(no_resources)?;
-    let launch = LaunchSpec::new(&invocation, &config.environment, &config.marker, stdout, stderr);
-    // For people.
-    let _ = dir.write(&launch.argv());
-    let (process, process_id) = OneShotProcess::start(launch, invocation.stdin).map_err(|(kind, _)| kind)?;
-    failpoints::agent_is(process_id.pid);
-    failpoints::hit(Failpoint::Spawned);
-    Ok((process, dir))
 }
 
 /// Returns the evidence of a process that could not be started.

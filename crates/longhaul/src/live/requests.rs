@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub(crate) struct CancelRequests {
-    channel: mpsc::Receiver<CancelSource>,
+    pub(crate) channel: mpsc::Receiver<CancelSource>,
     /// Requests of other processes. `None` if they cannot be received.
     files: Option<SupervisorRequests>,
     /// Whether a file may have arrived since the last check.
@@ -39,10 +39,6 @@ impl CancelRequests {
         source
     }
 
-    pub(crate) async fn receive(&mut self) -> Option<CancelSource> {
-        self.channel.recv().await
-    }
-
     pub(crate) async fn receive_within(&mut self, timeout: Duration) -> Option<CancelSource> {
         tokio::time::timeout(timeout, self.channel.recv()).await.ok().flatten()
     }
@@ -50,10 +46,6 @@ impl CancelRequests {
     /// Schedules a check for requests if a directory has new names. A growing stream does not need one.
     pub(crate) fn on_changes(&mut self, has_new_names: bool) {
         self.needs_check |= has_new_names;
-    }
-
-    pub(crate) fn channel(&mut self) -> &mut mpsc::Receiver<CancelSource> {
-        &mut self.channel
     }
 }
 

@@ -1,56 +1,35 @@
 //! Has a model review the work, once the commands of a check have passed. The process can only read files. It
 //! never decides: its structured verdict is part of its evidence.
 
-use super::one_shot::{EndedOneShot, OneShotProcess, start_model};
+use super::one_shot::{EndedOneShot, ModelRun};
 use super::world_config::WorldConfig;
 use crate::changes::{ChangesError, DiffFormat, diff};
 use longhaul_agent::{ReviewDiff, ReviewRequest, review_prompt};
 use longhaul_core::{Review, ReviewPlan, SpawnError, classify};
-use longhaul_store::{AttemptDir, UnrecordedReason};
+use longhaul_store::UnrecordedReason;
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::time::Duration;
 
 // The agent has exited, and its work waits for the review. The recorded end of a run has as much time.
 const DIFF_TIME_MAX: Duration = Duration::from_secs(5);
 
-/// A running reviewer.
-pub(crate) struct ReviewRun {
-    pub(super) process: OneShotProcess,
-    /// Directory of its files.
-    dir: AttemptDir,
-    check: u32,
-}
-
-impl ReviewRun {
-    /// Starts a reviewer. `last_message` is the last message of the agent whose work it reviews.
-    pub(crate) async fn start(
-        config: &WorldConfig<'_>,
-        plan: &ReviewPlan,
-        last_message: Option<&str>,
-    ) -> Result<ReviewRun, SpawnError> {
-        let changes = changes(config).await;
-        let prompt = review_prompt(&config.context, &changes, last_message);
-        let request = ReviewRequest {
-            attempt: plan.attempt,
-            model: review_of(config).and_then(|review| review.model.as_deref()),
-            prompt: &prompt,
-            remaining: plan.remaining,
-        };
-        let invocation = config.dialect.review_invocation(&config.context, &request);
-        let invocation = invocation.ok_or(SpawnError::NotRunnable)?;
-        let (process, dir) = start_model(config, config.dir.review(plan.review), invocation)?;
-        Ok(ReviewRun { process, dir, check: plan.check })
-    }
-
-    /// Stops the reviewer if it is running, with its leftover processes, and reads its files. Adds its findings
-    /// to the log of the check.
-    pub(crate) async fn end(mut self, config: &WorldConfig<'_>, stopped: bool) -> io::Result<EndedOneShot> {
-        let exit = self.process.stop(&config.marker).await?;
-        let ended = EndedOneShot::read(config, self.dir, exit);
-        record_findings(config, self.check, &ended, stopped);
-        Ok(ended)
-    }
+/// Starts a reviewer. `last_message` is the last message of the agent whose work it reviews.
+pub(crate) async fn start_review(
+    config: &WorldConfig<'_>,
+    plan: &ReviewPlan,
+    last_message: Option<&str>,
+) -> Result<ModelRun, SpawnError> {
+    let changes = changes(config).await;
+    let prompt = review_prompt(&config.context, &changes, last_message);
+    let request = ReviewRequest {
+        attempt: plan.attempt,
+        model: review_of(config).and_then(|review| review.model.as_deref()),
+        prompt: &prompt,
+        remaining: plan.remaining,
+    };
+    let invocation = config.dialect.review_invocation(&config.context, &request);
+    ModelRun::start(config, config.dir.review(plan.review), invocation.ok_or(SpawnError::NotRunnable)?)
 }
 
 fn review_of<'a>(config: &'a WorldConfig<'_>) -> Option<&'a Review> {

@@ -1,45 +1,27 @@
 //! Has a model summarize older work between two attempts. Any failure here only means that the handoff prompt
 //! has no summary.
 
-use super::one_shot::{EndedOneShot, OneShotProcess, start_model, unspawned};
+use super::one_shot::{EndedOneShot, ModelRun, unspawned};
 use super::world_config::WorldConfig;
 use crate::handoff::conversation_of;
 use longhaul_agent::{
     HandoffContext, HandoffReason, Invocation, SUMMARY_TOKENS_MAX, WrittenSummary, summary_prompt,
 };
 use longhaul_core::{AttemptPlan, Exit, PromptKind, RunSpec, SummaryReport};
-use longhaul_store::AttemptDir;
-use std::io;
 use std::ops::ControlFlow;
 
-/// A model that is summarizing older work.
-pub(crate) struct SummaryRun {
-    pub(super) process: OneShotProcess,
-    /// Directory of its files.
-    dir: AttemptDir,
-}
-
-impl SummaryRun {
-    /// Starts a model to summarize the older work for this attempt. Returns the report if there is none, or
-    /// if the model cannot be started.
-    pub(crate) fn start(
-        config: &WorldConfig<'_>,
-        plan: &AttemptPlan,
-    ) -> ControlFlow<SummaryReport, SummaryRun> {
-        let Some(invocation) = summary_invocation(config, plan) else {
-            return ControlFlow::Break(SummaryReport::NotNeeded);
-        };
-        let dir = config.dir.attempt(plan.attempt).summary();
-        match start_model(config, dir, invocation) {
-            Ok((process, dir)) => ControlFlow::Continue(SummaryRun { process, dir }),
-            Err(error) => ControlFlow::Break(SummaryReport::Ended(unspawned(error))),
-        }
-    }
-
-    /// Stops the summary if it is running, with its leftover processes, and reads its files.
-    pub(crate) async fn end(mut self, config: &WorldConfig<'_>) -> io::Result<EndedOneShot> {
-        let exit = self.process.stop(&config.marker).await?;
-        Ok(EndedOneShot::read(config, self.dir, exit))
+/// Starts a model to summarize the older work for this attempt. Returns the report if there is none, or if
+/// the model cannot be started.
+pub(crate) fn start_summary(
+    config: &WorldConfig<'_>,
+    plan: &AttemptPlan,
+) -> ControlFlow<SummaryReport, ModelRun> {
+    let Some(invocation) = summary_invocation(config, plan) else {
+        return ControlFlow::Break(SummaryReport::NotNeeded);
+    };
+    match ModelRun::start(config, config.dir.attempt(plan.attempt).summary(), invocation) {
+        Ok(summary) => ControlFlow::Continue(summary),
+        Err(error) => ControlFlow::Break(SummaryReport::Ended(unspawned(error))),
     }
 }
 

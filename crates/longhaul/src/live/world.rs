@@ -5,13 +5,13 @@ mod takeover;
 use super::attempt_process::AttemptProcess;
 use super::check_run::CheckRun;
 use super::ended_attempts::EndedAttempts;
-use super::one_shot::{OneShotProcess, unspawned};
+use super::one_shot::{ModelRun, OneShotProcess, unspawned};
 use super::requests::CancelRequests;
-use super::review_run::ReviewRun;
+use super::review_run::{record_findings, start_review};
 use super::run_sessions::{RunSessions, SessionRefusal, continuity_of};
 use super::subscriber::WorldView;
 use super::subscribers::Subscribers;
-use super::summary_run::SummaryRun;
+use super::summary_run::start_summary;
 use super::sweep::sweep;
 use super::system::{FileWatch, ProcessWatch, search};
 use super::watchdog_process::WatchdogProcess;
@@ -127,17 +127,17 @@ impl World for LiveWorld<'_> {
                 let state = self.sessions.inspect(&self.config, &session);
                 self.events.push_back(Event::SessionInspected(state));
             }
-            Action::StartSummary(plan) => match SummaryRun::start(&self.config, &plan) {
+            Action::StartSummary(plan) => match start_summary(&self.config, &plan) {
                 ControlFlow::Continue(summary) => self.one_shot = Some(OneShotRun::Summary(summary)),
                 ControlFlow::Break(report) => self.events.push_back(Event::SummaryEnded(report)),
             },
             Action::StartCheck(number) => {
-                let check = CheckRun::start(&self.config, number)?;
+                let check = CheckRun::start(&self.config, number, 0)?;
                 self.continue_check(check);
             }
             Action::StartReview(plan) => {
-                match ReviewRun::start(&self.config, &plan, self.ended.last_message()).await {
-                    Ok(review) => self.one_shot = Some(OneShotRun::Review(review)),
+                match start_review(&self.config, &plan, self.ended.last_message()).await {
+                    Ok(review) => self.one_shot = Some(OneShotRun::Review(review, plan.check)),
                     Err(error) => self.events.push_back(Event::ReviewEnded(unspawned(error))),
                 }
             }
@@ -345,8 +345,10 @@ impl LiveWorld<'_> {
                 let evidence = self.ended.add_one_shot(summary.end(&self.config).await?, &self.clock);
                 self.events.push_back(Event::SummaryEnded(SummaryReport::Ended(evidence)));
             }
-            Some(OneShotRun::Review(review)) => {
-                let evidence = self.ended.add_one_shot(review.end(&self.config, stopped).await?, &self.clock);
+            Some(OneShotRun::Review(review, check)) => {
+                let review = review.end(&self.config).await?;
+                record_findings(&self.config, check, &review, stopped);
+                let evidence = self.ended.add_one_shot(review, &self.clock);
                 self.events.push_back(Event::ReviewEnded(evidence));
             }
             None => {}
@@ -367,7 +369,7 @@ impl LiveWorld<'_> {
         let agent = self.attempt.as_ref().and_then(AttemptProcess::exit);
         let check = match &self.one_shot {
             Some(OneShotRun::Check(check)) => check.process.exit(),
-            Some(OneShotRun::Review(review)) => review.process.exit(),
+            Some(OneShotRun::Review(review, _)) => review.process.exit(),
             Some(OneShotRun::Summary(_)) | None => None,
         };
         if !agent.or(check).is_some_and(is_by_signal) {
@@ -390,7 +392,7 @@ impl LiveWorld<'_> {
         tokio::select! {
             () = tokio::time::sleep(remaining) => {}
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
-            Some(source) = self.cancels.receive() => self.events.push_back(Event::Cancelled(source)),
+            Some(source) = self.cancels.channel.recv() => self.events.push_back(Event::Cancelled(source)),
             changes = self.watch.changed() => self.cancels.on_changes(changes?),
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
@@ -439,16 +441,16 @@ impl LiveWorld<'_> {
 /// A running check, review or summary.
 enum OneShotRun {
     Check(CheckRun),
-    Review(ReviewRun),
-    Summary(SummaryRun),
+    /// With the number of its check.
+    Review(ModelRun, u32),
+    Summary(ModelRun),
 }
 
 impl OneShotRun {
     fn process(&mut self) -> &mut OneShotProcess {
         match self {
             OneShotRun::Check(check) => &mut check.process,
-            OneShotRun::Review(review) => &mut review.process,
-            OneShotRun::Summary(summary) => &mut summary.process,
+            OneShotRun::Review(model, _) | OneShotRun::Summary(model) => &mut model.process,
         }
     }
 }

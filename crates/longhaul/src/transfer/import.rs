@@ -3,7 +3,7 @@
 //! appears after all its runs; a killed import of a workflow can be repeated.
 
 use super::destination::DestinationDir;
-use super::manifest::{BUNDLE, Manifest, WORKFLOW};
+use super::manifest::{BUNDLE, Manifest, WORKFLOW, split_name};
 use super::restore::restore;
 use super::scratch::{register_temporary, scratch};
 use super::snapshot::{WorkspaceSnapshot, top_of};
@@ -92,10 +92,11 @@ pub fn import(
     let scratch = scratch(home)?;
     let bundle = scratch.path().join(BUNDLE);
     unpack(file, &manifest, &dirs, &bundle)?;
-    let workflow = dirs.remove(WORKFLOW).map(|dir| ImportedWorkflow::load(dir, destination)).transpose()?;
-    let runs: Vec<ImportedRun> = dirs
+    let workflow =
+        dirs.remove(WORKFLOW).map(|dir| Imported::<WorkflowPlan>::load(dir, destination)).transpose()?;
+    let runs: Vec<Imported<Plan>> = dirs
         .into_values()
-        .map(|dir| ImportedRun::load(dir, destination, &now))
+        .map(|dir| Imported::<Plan>::load(dir, destination, &now))
         .collect::<Result<_, TransferError>>()?;
 
     let (unpacked, workspace) = match &manifest.workspace {
@@ -168,19 +169,19 @@ impl MovedDir<'_> {
     }
 }
 
-/// A run that was unpacked under a hidden name.
-struct ImportedRun {
+/// A run or a workflow that was unpacked under a hidden name, with its plan.
+struct Imported<P> {
     dir: ImportedDir,
-    plan: Plan,
+    plan: P,
     outcome: Option<Outcome>,
 }
 
-impl ImportedRun {
+impl Imported<Plan> {
     fn load(
         dir: ImportedDir,
         destination: ImportDestination<'_>,
         now: &Zoned,
-    ) -> Result<ImportedRun, TransferError> {
+    ) -> Result<Imported<Plan>, TransferError> {
         let run = dir.run_dir();
         let mut plan = run.plan()?;
         check_stopped(run.id(), &RunMarker::new(&run, &plan.marker))?;
@@ -196,7 +197,7 @@ impl ImportedRun {
         plan.imported = Some(longhaul_store::ImportOrigin { from_cwd: plan.spec.cwd.as_path().into(), at });
         // The recorded variables are those of the other machine. The first supervisor here records its own.
         plan.env = plan.env.with_needed([]);
-        Ok(ImportedRun { dir, plan, outcome })
+        Ok(Imported { dir, plan, outcome })
     }
 
     fn commit(mut self, moved: MovedDir<'_>) -> Result<RunDir, TransferError> {
@@ -205,15 +206,11 @@ impl ImportedRun {
     }
 }
 
-/// A workflow that was unpacked under a hidden name.
-struct ImportedWorkflow {
-    dir: ImportedDir,
-    plan: WorkflowPlan,
-    outcome: Option<Outcome>,
-}
-
-impl ImportedWorkflow {
-    fn load(dir: ImportedDir, destination: ImportDestination<'_>) -> Result<ImportedWorkflow, TransferError> {
+impl Imported<WorkflowPlan> {
+    fn load(
+        dir: ImportedDir,
+        destination: ImportDestination<'_>,
+    ) -> Result<Imported<WorkflowPlan>, TransferError> {
         let workflow = dir.workflow_dir();
         let mut plan = workflow.plan()?;
         check_stopped(workflow.id(), &RunMarker::new(&workflow, &plan.marker))?;
@@ -223,7 +220,7 @@ impl ImportedWorkflow {
         for spec in &mut plan.runs {
             find_agent(&mut spec.agent, outcome.is_some(), destination.agent_path)?;
         }
-        Ok(ImportedWorkflow { dir, plan, outcome })
+        Ok(Imported { dir, plan, outcome })
     }
 
     fn commit(mut self, moved: MovedDir<'_>) -> Result<WorkflowDir, TransferError> {
@@ -270,12 +267,12 @@ fn unpack(
     bundle: &Path,
 ) -> Result<(), TransferError> {
     let reread = archive::read(file, u64::MAX, |member, content| {
-        let (path, mut to) = match member.split_name() {
+        let (path, mut to) = match split_name(&member.name) {
             None => {
                 (bundle.to_owned(), fs::File::create(bundle).map_err(TransferError::io("write", bundle))?)
             }
             Some((dir, name)) => match dirs.get(dir) {
-                Some(dir) => dir.create_file(name)?,
+                Some(dir) => dir.create_file(Path::new(name))?,
                 None => return Ok(()),
             },
         };

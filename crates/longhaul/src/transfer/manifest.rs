@@ -135,7 +135,7 @@ impl Manifest {
         dirs.extend(self.workflow_runs.as_ref().map(|_| WORKFLOW.to_owned()));
         let mut names = BTreeSet::new();
         for member in &self.members {
-            let is_listed = member.split_name().is_none_or(|(dir, _)| dirs.contains(dir));
+            let is_listed = split_name(&member.name).is_none_or(|(dir, _)| dirs.contains(dir));
             if !is_listed || !is_member_name(&member.name) || !names.insert(member.name.as_str()) {
                 return Some(format!(
                     "`{}` is not a valid name for a file of a run",
@@ -169,15 +169,9 @@ impl WorkspaceManifest {
     }
 }
 
-impl ArchiveMember {
-    /// Splits the name into the directory of a run or the workflow, and the name in it. Returns `None` for the
-    /// bundle.
-    pub(super) fn split_name(&self) -> Option<(&str, &Path)> {
-        split_name(&self.name).map(|(dir, name)| (dir, Path::new(name)))
-    }
-}
-
-fn split_name(name: &str) -> Option<(&str, &str)> {
+/// Splits the name of a file into the directory of a run or the workflow, and the name in it. Returns `None`
+/// for the bundle.
+pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
     let end = |from: usize| name[from..].find('/').map(|index| from + index + 1);
     let top = end(0)?;
     let dir = if &name[..top] == RUNS { end(top)? } else { top };

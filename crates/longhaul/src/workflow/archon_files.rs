@@ -93,7 +93,7 @@ impl ArchonFiles {
         if let WorkflowRecord::IterationStarted { iteration, .. } = record {
             self.previous = self.current.take();
             if let Some(previous) = &mut self.previous {
-                previous.complete(at);
+                previous.completed_at = Some(at);
             }
             self.current = Some(Iteration::new(*iteration, at));
         } else if let Some(current) = &mut self.current {

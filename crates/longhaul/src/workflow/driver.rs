@@ -6,7 +6,7 @@ use super::notifier::WorkflowNotifier;
 use super::report::problem_of;
 use super::results::{Results, result_of_run};
 use super::run_spans::RunSpans;
-use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, with_share};
+use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError};
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::clock::LiveClock;
@@ -416,7 +416,10 @@ impl Driver<'_> {
             (Ok(prompt), Ok(edit_paths)) => (prompt, edit_paths),
             (Err(error), _) | (_, Err(error)) => return Ok(Err(error.to_string())),
         };
-        let spec = with_share(self.plan.runs[key.phase].clone(), share).with(|spec| {
+        let spec = self.plan.runs[key.phase].clone().with(|spec| {
+            // The share already respects the limits of the phase.
+            let limits = &mut spec.policy.limits;
+            (limits.budget, limits.time) = (share.budget.or(limits.budget), share.time.or(limits.time));
             spec.prompt = prompt;
             spec.guards.edit_paths = edit_paths;
             if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {

@@ -17,7 +17,6 @@ use tokio::sync::mpsc;
 pub(super) struct WorkflowNotifier {
     sender: NotifySender,
     environment: Environment,
-    is_enabled: bool,
     reopen_count: usize,
     /// Reason and end of the wait of each live run that waits.
     waits: BTreeMap<RunKey, (Option<Fault>, Moment)>,
@@ -31,7 +30,6 @@ impl WorkflowNotifier {
         WorkflowNotifier {
             sender: NotifySender::new(&plan.notify, cwd, dir.notify_files(), environment.clone()),
             environment,
-            is_enabled: !plan.notify.is_empty(),
             reopen_count: 0,
             waits: BTreeMap::new(),
             reported_wait: None,
@@ -67,7 +65,7 @@ impl WorkflowNotifier {
     ) {
         records.iter().for_each(|record| self.apply(record));
         self.sender.collect_failures();
-        if !self.is_enabled || workflow.state().outcome().is_some() {
+        if plan.notify.is_empty() || workflow.state().outcome().is_some() {
             return;
         }
         let stop = records.iter().find_map(|record| {
@@ -101,7 +99,7 @@ impl WorkflowNotifier {
         outcome: Outcome,
         at: Moment,
     ) -> Option<Notification> {
-        if !self.is_enabled || outcome.kind == OutcomeKind::Suspended {
+        if plan.notify.is_empty() || outcome.kind == OutcomeKind::Suspended {
             return None;
         }
         let subject = self.subject(dir, plan, status, Some(outcome), at);

@@ -7,9 +7,7 @@ use crate::changes::diff;
 use crate::observer::{Observer, StepView};
 use crate::run_start::RunStart;
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_core::{
-    CancelSource, Fault, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, RunSpec, Step,
-};
+use longhaul_core::{CancelSource, Fault, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, Step};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -187,15 +185,6 @@ async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<P
     }
     // Without git there is nothing to look at, and the run's own result does not depend on it.
     diff(home, dir, Vec::new()).await.map(|diff| diff.changed_paths()).unwrap_or_default()
-}
-
-/// Returns the description of a run with its share of the limits.
-pub(super) fn with_share(spec: RunSpec, share: RunShare) -> RunSpec {
-    // The share already respects the limits of the phase.
-    spec.with(|spec| {
-        let limits = &mut spec.policy.limits;
-        (limits.budget, limits.time) = (share.budget.or(limits.budget), share.time.or(limits.time));
-    })
 }
 
 /// Reports when the run starts to wait and when it works again.

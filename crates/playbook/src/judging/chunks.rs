@@ -47,9 +47,8 @@ fn tokens(message: &ExcerptMessage) -> u64 {
     estimated_tokens(&line(message)) + 1
 }
 
-fn truncate_message(message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
+fn truncate_message(mut message: ExcerptMessage, tokens_max: u64) -> ExcerptMessage {
     let mut content_max = tokens_max;
-    let mut message = message;
     while tokens(&message) > tokens_max && content_max > MESSAGE_TOKENS_MIN {
         // Escaping in JSON makes the text longer.
         content_max -= content_max / 4;

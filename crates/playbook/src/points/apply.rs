@@ -23,7 +23,7 @@ pub struct Applied {
 /// Counts the reflector's tags, applies the curator's operations in order, joins duplicates and removes
 /// harmful points. Invalid operations are skipped and reported.
 pub fn apply(playbook: &Playbook, tags: &[Tag], operations: &[Value], threshold: f64) -> Applied {
-    let mut applier = Applier::new(playbook);
+    let mut applier = Applier { playbook: playbook.clone(), changes: ChangeSummary::default() };
     for tag in tags {
         applier.count(&tag.name, tag.tag);
     }
@@ -37,10 +37,6 @@ struct Applier {
 }
 
 impl Applier {
-    fn new(playbook: &Playbook) -> Applier {
-        Applier { playbook: playbook.clone(), changes: ChangeSummary::default() }
-    }
-
     fn count(&mut self, name: &PointId, verdict: PointVerdict) {
         if !self.playbook.count(name, verdict) {
             return self.changes.push_skipped("tag", format!("there is no point [{name}]"));

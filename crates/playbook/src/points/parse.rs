@@ -196,32 +196,20 @@ impl Reader {
 
 /// Converts the score of a point in the old format to two counters.
 fn scored(item: Value) -> Value {
-    let Value::Object(mut fields) = item else {
-        return match item {
-            Value::String(text) => {
-                let mut fields = Map::from_iter([("text".to_owned(), Value::String(text))]);
-                count(&mut fields, 0.0);
-                fields.into()
-            }
-            other => other,
-        };
+    let mut fields = match item {
+        Value::Object(fields) => fields,
+        Value::String(text) => Map::from_iter([("text".to_owned(), Value::String(text))]),
+        other => return other,
     };
-    let score = fields.remove("score");
+    let score = fields.remove("score").and_then(|score| score.as_f64());
     let is_counted = fields.contains_key("helpful") && fields.contains_key("harmful");
-    match score.as_ref().and_then(Value::as_f64) {
-        Some(score) if !is_counted => {
-            fields.remove("helpful");
-            fields.remove("harmful");
-            count(&mut fields, score);
-        }
-        Some(_) | None => count(&mut fields, 0.0),
+    if let Some(score) = score.filter(|_| !is_counted) {
+        fields.insert("helpful".to_owned(), (score.max(0.0) as u64).into());
+        fields.insert("harmful".to_owned(), ((-score).max(0.0) as u64).into());
     }
+    fields.entry("helpful").or_insert(0_u64.into());
+    fields.entry("harmful").or_insert(0_u64.into());
     fields.into()
-}
-
-fn count(fields: &mut Map<String, Value>, score: f64) {
-    fields.entry("helpful").or_insert((score.max(0.0) as u64).into());
-    fields.entry("harmful").or_insert(((-score).max(0.0) as u64).into());
 }
 
 /// Returns an id one above the highest before it, as the old format did, skipping used ids.

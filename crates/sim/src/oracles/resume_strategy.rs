@@ -65,9 +65,7 @@ impl StrategyWatch {
                 (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
                     (false, false, false, false);
             }
-            Record::AttemptEnded { usage, .. } => {
-                self.has_history |= usage.messages + usage.truncated_messages > 0
-            }
+            Record::AttemptEnded { usage, .. } => self.has_history |= !usage.is_empty(),
             _ => {}
         }
         Ok(())

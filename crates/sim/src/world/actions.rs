@@ -1,6 +1,6 @@
 //! Performs the core's actions, and provides the state that a new supervisor finds.
 
-use super::agent::{Agent, NEVER, RespondsTo, Stage};
+use super::agent::{Agent, NEVER, Stage};
 use super::sessions::Session;
 use super::{EndedAttempt, OneShot, Timer, World};
 use crate::Interval;
@@ -135,7 +135,7 @@ impl World {
             agent.opens_other_session = resumes && self.draw_extra_fault(self.mix.wrong_session);
         }
         if self.rng.chance(self.mix.ignores_stops) {
-            agent.responds_to = RespondsTo::From(StopLevel::Term);
+            agent.obeys_from = Some(StopLevel::Term);
         }
         self.draw_death(&mut agent, spawned_at);
         self.draw_new_work(plan.prompt);

@@ -2,8 +2,8 @@
 //! about it. `agent_steps` contains its behavior.
 
 use longhaul_core::{
-    AgentResult, AttemptPlan, Evidence, Exit, Fault, Moment, ProcessId, RateLimit, SessionId, Span,
-    StartupError, StopLevel,
+    AgentResult, AttemptPlan, Evidence, Exit, Fault, Moment, ProcessId, SessionId, Span, StartupError,
+    StopLevel,
 };
 
 /// The moment that never comes.
@@ -44,24 +44,6 @@ pub(crate) enum Stage {
     NoProgress,
 }
 
-/// The lowest stop level that an agent obeys.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RespondsTo {
-    /// Obeys stops from this level on.
-    From(StopLevel),
-    /// Obeys no stop, like a process blocked in the kernel.
-    Nothing,
-}
-
-impl RespondsTo {
-    pub(crate) fn obeys(self, level: StopLevel) -> bool {
-        match self {
-            RespondsTo::From(least) => level >= least,
-            RespondsTo::Nothing => false,
-        }
-    }
-}
-
 /// One process of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
@@ -78,7 +60,8 @@ pub(crate) struct Agent {
     /// The last ordered stop, and the moment at which it takes effect.
     pub stop: Option<StopLevel>,
     pub stop_at: Moment,
-    pub responds_to: RespondsTo,
+    /// The lowest stop level that it obeys. `None` if it obeys none, like a process blocked in the kernel.
+    pub obeys_from: Option<StopLevel>,
     /// Content of its files so far.
     pub evidence: Evidence,
     /// The truth about its last result.
@@ -127,7 +110,7 @@ impl Agent {
             death_at: NEVER,
             stop: None,
             stop_at: NEVER,
-            responds_to: RespondsTo::From(StopLevel::Interrupt),
+            obeys_from: Some(StopLevel::Interrupt),
             evidence: Evidence::from_exit(Exit::Unobserved),
             result_truth: None,
             next_result: (AgentResult::COMPLETED, None),
@@ -191,9 +174,5 @@ impl Agent {
 
     pub(crate) fn opened_other_session(&self) -> bool {
         self.opens_other_session && self.evidence.session.is_some()
-    }
-
-    pub(crate) fn reported_limit(&self) -> Option<RateLimit> {
-        self.evidence.rate_limit
     }
 }

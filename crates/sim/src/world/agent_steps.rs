@@ -1,8 +1,8 @@
 //! Models the behavior of an agent: its exchanges, requests and tools, and how each fault affects them.
 
-use super::agent::{Agent, NEVER, RespondsTo, Stage};
+use super::agent::{Agent, NEVER, Stage};
 use super::results::{ABORTED, PORTAL, result_of};
-use super::server::{Outage, PermanentFailure, Server, UsageLimit};
+use super::server::{Outage, Server, UsageLimit};
 use super::sessions::Session;
 use super::{EndedAttempt, World};
 use crate::Interval;
@@ -69,7 +69,7 @@ impl World {
                 self.emit(agent, Notice::ToolEnded)
             }
             Stage::Finish => self.finish_exchange(agent),
-            Stage::ReportIdle if agent.exits_after_result => self.exit(agent, Fault::Crashed),
+            Stage::ReportIdle if agent.exits_after_result => self.exit(agent),
             Stage::ReportIdle if std::mem::take(&mut agent.prompted) => {
                 agent.enter(Stage::StartExchange, now);
                 // The agent may report idle first and read the prompt afterwards.
@@ -96,7 +96,7 @@ impl World {
                 agent.enter(Stage::StartExchange, now);
                 self.keep_silent(agent)
             }
-            Stage::Exit => self.exit(agent, Fault::Crashed),
+            Stage::Exit => self.exit(agent),
             // The hang is over: the process dies.
             Stage::Hang => self.die(agent, Fault::Crashed),
             Stage::NoProgress => self.emit_without_progress(agent),
@@ -108,7 +108,7 @@ impl World {
     }
 
     fn session_of(&mut self, agent: &Agent) -> &mut Session {
-        self.sessions.entry(agent.plan.session.id().clone()).or_default()
+        self.sessions.entry(agent.session().clone()).or_default()
     }
 
     fn soon(&mut self) -> Moment {
@@ -128,7 +128,7 @@ impl World {
 
     /// Freezes the agent's process during a tool call. The supervisor notices it.
     fn freeze(&mut self, mut agent: Box<Agent>) -> Option<Event> {
-        agent.responds_to = RespondsTo::From(StopLevel::Kill);
+        agent.obeys_from = Some(StopLevel::Kill);
         agent.frozen = true;
         agent.enter(Stage::Hang, self.now + Span(self.rng.log_uniform(self.mix.hang)));
         self.emit(agent, Notice::ProcessFrozen)
@@ -170,7 +170,8 @@ impl World {
         if self.failed_requests >= self.mix.failed_requests_max {
             self.server = Server::default();
         }
-        let rejected = agent.reported_limit().is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
+        let rejected =
+            agent.evidence.rate_limit.is_some_and(|limit| limit.status == RateLimitStatus::Rejected);
         if rejected && self.server.limit.is_none() {
             let limit = RateLimit { status: RateLimitStatus::Allowed, resets_at: None };
             agent.evidence.rate_limit = Some(limit);
@@ -181,8 +182,8 @@ impl World {
         if matches!(agent.stage, Stage::Hang | Stage::NoProgress) {
             return self.keep_silent(agent);
         }
-        if let Some(failure) = self.server.permanent_failure {
-            return self.refuse(agent, failure.fault, failure.result, None);
+        if let Some((result, fault)) = self.server.permanent_failure {
+            return self.refuse(agent, fault, result, None);
         }
         if let Some(limit) = self.server.limit {
             return self.hit_limit(agent, limit);
@@ -248,11 +249,10 @@ impl World {
             }
             Fault::Stalled => {
                 if self.rng.chance(self.mix.ignores_stops) {
-                    let levels = [RespondsTo::From(StopLevel::Term), RespondsTo::From(StopLevel::Kill)];
-                    agent.responds_to = self.rng.pick(&levels);
+                    agent.obeys_from = Some(self.rng.pick(&[StopLevel::Term, StopLevel::Kill]));
                 }
                 if self.rng.chance(self.mix.unkillable) {
-                    agent.responds_to = RespondsTo::Nothing;
+                    agent.obeys_from = None;
                     self.has_unkillable = true;
                 }
                 let at = now + Span(self.rng.log_uniform(self.mix.hang));
@@ -261,7 +261,7 @@ impl World {
                     self.start_no_progress(agent, at);
                 } else if self.rng.chance(self.mix.frozen) {
                     // The supervisor does not notice.
-                    agent.responds_to = RespondsTo::From(StopLevel::Kill);
+                    agent.obeys_from = Some(StopLevel::Kill);
                     agent.frozen = true;
                 }
             }
@@ -286,8 +286,7 @@ impl World {
     }
 
     fn fail_permanently(&mut self, fault: Fault) {
-        self.server.permanent_failure =
-            result_of(fault, &mut self.rng).map(|result| PermanentFailure { fault, result });
+        self.server.permanent_failure = result_of(fault, &mut self.rng).map(|result| (result, fault));
     }
 
     /// Fails a request: the agent retries it, or the exchange ends.
@@ -426,7 +425,7 @@ impl World {
     }
 
     fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
-        if !agent.responds_to.obeys(level) {
+        if agent.obeys_from.is_none_or(|least| level < least) {
             return self.keep_silent(agent);
         }
         match level {
@@ -474,10 +473,10 @@ impl World {
         self.end(agent, fault)
     }
 
-    fn exit(&mut self, mut agent: Box<Agent>, cause: Fault) -> Option<Event> {
+    fn exit(&mut self, mut agent: Box<Agent>) -> Option<Event> {
         let failed = agent.evidence.result.is_some_and(|result| result.is_error);
         agent.evidence.exit = Exit::Code(i32::from(failed));
-        self.end(agent, cause)
+        self.end(agent, Fault::Crashed)
     }
 
     /// Ends the process. Its tools and shells may survive.

@@ -8,7 +8,8 @@ use longhaul_core::{AgentResult, Fault, Moment, RateLimit, Span, Tokens, Usage};
 pub(crate) struct Server {
     pub outage: Option<Outage>,
     pub limit: Option<UsageLimit>,
-    pub permanent_failure: Option<PermanentFailure>,
+    /// The result of every request from now on, and its fault.
+    pub permanent_failure: Option<(AgentResult, Fault)>,
 }
 
 /// A period in which every request fails in the same way.
@@ -26,12 +27,6 @@ pub(crate) struct UsageLimit {
     pub until: Moment,
     pub result: AgentResult,
     pub reported: RateLimit,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PermanentFailure {
-    pub fault: Fault,
-    pub result: AgentResult,
 }
 
 impl Server {

@@ -61,8 +61,7 @@ impl PromptScope<'_> {
         for is_true in [true, false] {
             self.try_render(&prompt, is_true)?;
         }
-        let uses_hints = names.iter().any(|name| name.split('.').next() == Some("hints"));
-        prompt.uses_hints = uses_hints;
+        prompt.uses_hints = names.iter().any(|name| name.split('.').next() == Some("hints"));
         Ok(prompt)
     }
 

@@ -18,7 +18,7 @@ impl AcpDecoder {
             SessionUpdate::AgentThoughtChunk(chunk) => {
                 self.output(out);
                 self.usage_meter.on_text(message_id(&chunk), chunk_text(&chunk).len());
-                self.set_activity("thinking");
+                self.snapshot.set_activity("thinking");
             }
             SessionUpdate::ToolCall(call) => self.tool_call(&ToolCallUpdate::from(call), out),
             SessionUpdate::ToolCallUpdate(update) => self.tool_call(&update, out),
@@ -41,7 +41,7 @@ impl AcpDecoder {
             if self.snapshot.last_text.len() < TEXT_BYTES_MAX {
                 self.snapshot.last_text.push_str(text);
             }
-            self.set_activity("writing");
+            self.snapshot.set_activity("writing");
         }
         if let Some(stated) = stated_usage(chunk) {
             self.usage_meter.on_request(&stated);
@@ -97,14 +97,8 @@ impl AcpDecoder {
             self.progressed = true;
         }
         self.usage_meter.on_message_end();
-        self.set_activity("thinking");
+        self.snapshot.set_activity("thinking");
         self.snapshot.tool = self.calls.open_label().map(|label| one_line(&label));
         out.push(Notice::ToolEnded);
-    }
-
-    fn set_activity(&mut self, activity: &str) {
-        if self.snapshot.activity != activity {
-            activity.clone_into(&mut self.snapshot.activity);
-        }
     }
 }

@@ -13,7 +13,7 @@ pub(super) struct Iteration {
     /// Files of the provers.
     pub(super) items: Vec<String>,
     started_at: Moment,
-    completed_at: Option<Moment>,
+    pub(super) completed_at: Option<Moment>,
     phases: BTreeMap<Role, PhaseTimes>,
     runs: BTreeMap<RunKey, RunFacts>,
 }
@@ -44,10 +44,6 @@ impl Iteration {
             phases: BTreeMap::new(),
             runs: BTreeMap::new(),
         }
-    }
-
-    pub(super) fn complete(&mut self, at: Moment) {
-        self.completed_at = Some(at);
     }
 
     pub(super) fn apply(&mut self, at: Moment, record: &WorkflowRecord, roles: &[Option<Role>]) {
@@ -83,7 +79,7 @@ impl Iteration {
                 }
             }
             WorkflowRecord::WorkflowReopened { .. } => self.completed_at = None,
-            WorkflowRecord::WorkflowFinished { .. } => self.complete(at),
+            WorkflowRecord::WorkflowFinished { .. } => self.completed_at = Some(at),
             WorkflowRecord::ItemsListed { .. }
             | WorkflowRecord::WorkflowStarted { .. }
             | WorkflowRecord::IterationStarted { .. }

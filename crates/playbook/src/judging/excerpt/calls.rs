@@ -43,10 +43,10 @@ impl ToolOutcomes<'_> {
         let tool = call.tool.as_deref().unwrap_or_default();
         let outcome = match self.results.get(call_id(call)) {
             None => "no result was recorded".to_owned(),
-            Some(result) => match result.result_kind() {
-                ToolResultKind::Ok if USER_QUESTION_TOOLS.contains(&tool) => with_text("answered", result),
-                ToolResultKind::Ok => "ok".to_owned(),
-                ToolResultKind::Error | ToolResultKind::Unknown => failed(result),
+            Some(result) => match failure(result) {
+                Some(failure) => failure,
+                None if USER_QUESTION_TOOLS.contains(&tool) => with_text("answered", result),
+                None => "ok".to_owned(),
             },
         };
         format!("{}{argument} → {outcome}", one_line(tool))
@@ -55,13 +55,8 @@ impl ToolOutcomes<'_> {
     /// Returns the line of a result whose call is in an earlier part of the transcript. `None` if the call
     /// succeeded, or if its own line includes the result.
     pub(super) fn late_line(&self, result: &TranscriptMessage) -> Option<String> {
-        match result.result_kind() {
-            _ if self.calls.contains(call_id(result)) => None,
-            ToolResultKind::Ok => None,
-            ToolResultKind::Error | ToolResultKind::Unknown => {
-                Some(format!("an earlier call → {}", failed(result)))
-            }
-        }
+        let failure = failure(result).filter(|_| !self.calls.contains(call_id(result)));
+        failure.map(|failure| format!("an earlier call → {failure}"))
     }
 }
 
@@ -74,11 +69,12 @@ pub(super) fn notice(text: &str) -> String {
     format!("notice: {}", shorten(&one_line(&redact(text)), RESULT_CHARS_MAX))
 }
 
-fn failed(result: &TranscriptMessage) -> String {
+/// Returns the outcome of a call that did not succeed.
+fn failure(result: &TranscriptMessage) -> Option<String> {
     match result.result_kind() {
-        ToolResultKind::Ok => "ok".to_owned(),
-        ToolResultKind::Error => with_text("error", result),
-        ToolResultKind::Unknown => with_text("interrupted", result),
+        ToolResultKind::Ok => None,
+        ToolResultKind::Error => Some(with_text("error", result)),
+        ToolResultKind::Unknown => Some(with_text("interrupted", result)),
     }
 }
 
