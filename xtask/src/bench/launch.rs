@@ -30,7 +30,7 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     // The first start writes the agent's configuration and fills the page cache.
     bare()?;
     supervised()?;
-    let [alone, supervised] = bench.samples(10, 3, [&mut bare, &mut supervised])?;
+    let [alone, supervised] = bench.samples(30, 3, [&mut bare, &mut supervised])?;
     let differences = |from: &[f64], subtracted: &[f64]| {
         let differences = from.iter().zip(subtracted).map(|(from, subtracted)| from - subtracted);
         median(&differences.collect::<Vec<f64>>())
