@@ -21,8 +21,8 @@ mod workflow;
 pub use agent::{AgentArgs, AgentKind, ChangeArgs};
 pub use continue_run::{AttachArgs, CancelArgs, HandoffArgs, RecoverArgs, RerunArgs, ResumeArgs};
 pub use gsd::{
-    AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, ListProjectsArgs, NewProjectArgs, NextArgs, PhaseArgs,
-    PhasesArgs, ProjectsCommand, RepeatArgs, VerifyPhaseArgs,
+    AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, NewProjectArgs, NextArgs, PhaseArgs, PhasesArgs,
+    ProjectsCommand, RepeatArgs, VerifyPhaseArgs,
 };
 pub use help::with_groups;
 pub use inspect::{
@@ -32,8 +32,8 @@ pub use inspect::{
 pub use keep_going::KeepGoingArgs;
 pub use limits::{AddLimitArgs, LimitArgs, NONE, WrapUpArgs, unless_zero};
 pub use maintain::{
-    CompletionsArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs, InitArgs,
-    ManArgs, PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
+    CompletionsArgs, ConfigCommand, ConfigSourceArgs, DoctorArgs, ExportArgs, GcArgs, ImportArgs, ManArgs,
+    PathArgs, SchemaArgs, ShowConfigArgs, TrustArgs,
 };
 pub use mcp::{CeilingArgs, McpArgs, McpClient, McpCommand, McpInstallArgs, ModeCeiling};
 pub use notify::{EventsArgs, EventsDestination, NotifyArgs};
@@ -204,21 +204,12 @@ pub enum Command {
     /// Print the manual page, or write one for each command
     #[command(after_help = help::MAN)]
     Man(ManArgs),
-    /// Handle an event of a Claude Code session; the agent calls this
-    #[command(hide = true)]
-    Hook(learn::HookArgs),
     /// Stop the silent agent of an orphaned run
     #[command(hide = true)]
     Watchdog(WatchdogArgs),
     /// Serve the tool with which an agent reports that its work is done, as MCP on stdin and stdout
     #[command(hide = true)]
     FinishTool,
-    /// Act as the scripted agent of the drills; speaks Claude Code's protocol
-    #[command(hide = true, disable_help_flag = true, disable_version_flag = true)]
-    DrillAgent {
-        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-        args: Vec<std::ffi::OsString>,
-    },
 }
 
 /// Commands that print the envelope of a run.

@@ -66,24 +66,11 @@ impl ClaudeJudge {
         let mut command = Command::new(&self.longhaul);
         command.args(["run", "-", "--no-config", "--quiet", "--output-format", "json"]);
         command.args(["--name", RUN_NAME, "--model", &self.model]).arg("--cwd").arg(&self.dir);
-        command.args([
-            "--preset",
-            "keypoints",
-            "--attempt-timeout",
-            ATTEMPT_TIMEOUT,
-            "--max-reset-wait",
-            WAIT_MAX,
-        ]);
+        command.args(["--preset", "keypoints", "--attempt-timeout", ATTEMPT_TIMEOUT]);
+        command.args(["--max-reset-wait", WAIT_MAX]);
         // Only the run retries requests, not the agent inside it.
-        command.args([
-            "--inner-retries",
-            "0",
-            "--wall-limit",
-            WALL_LIMIT,
-            "--budget",
-            BUDGET,
-            "--no-wrap-up",
-        ]);
+        command.args(["--inner-retries", "0"]);
+        command.args(["--wall-limit", WALL_LIMIT, "--budget", BUDGET, "--no-wrap-up"]);
         if let Some(path) = &self.agent_path {
             command.arg("--agent-path").arg(path);
         }

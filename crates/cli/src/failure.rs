@@ -34,7 +34,11 @@ impl Failure {
     /// Creates the failure of a run that cannot start here and now. Nothing was started, and nothing was
     /// spent.
     pub fn not_started(error: impl Into<String>, hint: impl Into<String>) -> Failure {
-        let outcome = OutcomeKind::NotStarted;
+        Failure::new(OutcomeKind::NotStarted, error, hint)
+    }
+
+    /// Creates a failure with this outcome, which determines the exit code.
+    pub fn new(outcome: OutcomeKind, error: impl Into<String>, hint: impl Into<String>) -> Failure {
         Failure {
             error: error.into(),
             hint: Some(hint.into()),
@@ -47,14 +51,11 @@ impl Failure {
 
     /// Creates the failure of a run that could not finish and that `longhaul recover` can continue.
     pub fn aborted(run: RunId, error: impl Into<String>, hint: impl Into<String>) -> Failure {
-        let outcome = OutcomeKind::Incomplete;
-        let exit_code = code(outcome);
-        Failure { exit_code, outcome, run: Some(run), ..Failure::not_started(error, hint) }
+        Failure { run: Some(run), ..Failure::new(OutcomeKind::Incomplete, error, hint) }
     }
 
     pub fn unexpected(error: impl Into<String>) -> Failure {
-        let (exit_code, outcome) = (UNEXPECTED_ERROR, OutcomeKind::Bug);
-        Failure { hint: None, exit_code, outcome, ..Failure::not_started(error, "") }
+        Failure { hint: None, exit_code: UNEXPECTED_ERROR, ..Failure::new(OutcomeKind::Bug, error, "") }
     }
 }
 

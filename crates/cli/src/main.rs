@@ -50,11 +50,7 @@ use std::sync::Arc;
 fn warn_of_variables(cli: &Cli, command: &clap::Command) {
     let is_internal = matches!(
         cli.command,
-        Command::Hook(_)
-            | Command::Watchdog(_)
-            | Command::FinishTool
-            | Command::Completions(_)
-            | Command::Man(_)
+        Command::Watchdog(_) | Command::FinishTool | Command::Completions(_) | Command::Man(_)
     );
     if is_internal {
         return;
@@ -164,14 +160,9 @@ fn run() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Playbook(args) => commands::playbook::playbook(&cli.global, &args),
-        Command::Hook(args) => {
-            commands::hook::hook(&args);
-            Ok(0)
-        }
         Command::Watchdog(args) => commands::watchdog::watchdog(&args),
         Command::Mcp(args) => commands::mcp::mcp(&cli.global, &args),
         Command::FinishTool => commands::finish_tool::finish_tool(),
-        Command::DrillAgent { .. } => unreachable!("handled before the arguments are parsed"),
     };
     match result {
         Ok(code) => ExitCode::from(code),

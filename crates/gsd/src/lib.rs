@@ -25,6 +25,6 @@ mod tests;
 
 pub use phase::{OpenWork, PhasePlan, ProjectPhase};
 pub use phase_id::{PhaseId, PhaseIdError};
-pub use project::{AheadOfWork, Project};
+pub use project::Project;
 pub use read::{Files, ProjectError, open_work};
 pub use status::{ProjectStatus, Warning};

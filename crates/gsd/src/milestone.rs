@@ -39,8 +39,7 @@ impl Milestone {
             return None;
         }
         let title = &line[start..];
-        let end = title.find(|c: char| !c.is_alphanumeric() && c != '.').unwrap_or(title.len());
-        let version = title[..end].trim_end_matches('.');
+        let version = version_of(title)?;
         let rest = title[version.len()..].trim_start_matches([':', ' ']);
         let cuts = ["(", "（", " — ", " – ", " - ", "— ", "– "];
         let cut = cuts.iter().filter_map(|cut| rest.find(cut)).min().unwrap_or(rest.len());

@@ -47,18 +47,19 @@ pub struct PhasePlan {
 }
 
 impl ProjectPhase {
-    /// Returns the first plan without a summary.
-    pub fn first_unfinished_plan(&self) -> Option<&PhasePlan> {
-        self.plans.iter().find(|plan| !plan.has_summary)
+    /// Returns the names of the plans without a summary.
+    pub fn unfinished_plans(&self) -> Vec<&str> {
+        self.plans.iter().filter(|plan| !plan.has_summary).map(|plan| plan.id.as_str()).collect()
     }
 
     /// Returns the work that is left, as the files on disk and the text of its report show it. The roadmap proves nothing.
     pub(crate) fn open_work(&self, report: Option<&str>) -> OpenWork {
-        let unfinished: Vec<String> =
-            self.plans.iter().filter(|plan| !plan.has_summary).map(|plan| plan.id.clone()).collect();
+        let unfinished = self.unfinished_plans();
         match report {
             _ if self.plans.is_empty() => OpenWork::Unplanned,
-            _ if !unfinished.is_empty() => OpenWork::Unfinished(unfinished),
+            _ if !unfinished.is_empty() => {
+                OpenWork::Unfinished(unfinished.into_iter().map(str::to_owned).collect())
+            }
             Some(report) => work_left(report),
             None => OpenWork::Nothing,
         }

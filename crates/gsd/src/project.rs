@@ -15,17 +15,6 @@ pub struct Project {
     pub phases: Vec<ProjectPhase>,
 }
 
-/// A state that names a later phase than the work has reached.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AheadOfWork {
-    /// Phase that the state names.
-    pub current: PhaseId,
-    /// First earlier phase with unfinished plans.
-    pub unfinished: PhaseId,
-    /// Plans of that phase without a summary.
-    pub plans: Vec<String>,
-}
-
 impl Project {
     /// Reads the project in this directory.
     ///
@@ -40,12 +29,9 @@ impl Project {
     pub fn from_files(files: Files) -> Project {
         let (status, phases) = Reader::new(files).read();
         let mut project = Project { status, phases };
-        let ahead = project.ahead_of_work().map(|ahead| {
-            let (current, unfinished) = (ahead.current, ahead.unfinished);
-            let plans = ahead.plans.join(", ");
-            format!(
-                "the current phase is {current}, but phase {unfinished} has plans without a summary: {plans}"
-            )
+        let ahead = project.ahead_of_work().map(|(current, phase)| {
+            let (id, plans) = (&phase.id, phase.unfinished_plans().join(", "));
+            format!("the current phase is {current}, but phase {id} has plans without a summary: {plans}")
         });
         let texts = ahead.into_iter().chain(project.lag());
         let warnings: Vec<Warning> = texts.map(|text| Source::directory(STATE).warning(text)).collect();
@@ -71,21 +57,17 @@ impl Project {
     }
 
     /// Returns a contradiction between state and work: an earlier phase of the milestone has plans without
-    /// summaries, and the roadmap does not say that it is complete. A session that died leaves such a state.
-    pub fn ahead_of_work(&self) -> Option<AheadOfWork> {
+    /// summaries, and the roadmap does not say that it is complete. A session that died leaves such a state. The result is
+    /// the phase that the state names, and the first earlier phase with unfinished plans.
+    pub fn ahead_of_work(&self) -> Option<(&PhaseId, &ProjectPhase)> {
         let current = self.status.current_phase.as_ref()?;
         let is_unfinished = |phase: &&ProjectPhase| {
             phase.is_in_milestone
                 && phase.id < *current
                 && !phase.is_complete
-                && phase.first_unfinished_plan().is_some()
+                && !phase.unfinished_plans().is_empty()
         };
         let phase = self.phases.iter().filter(is_unfinished).min_by(|a, b| a.id.cmp(&b.id))?;
-        let plans = phase.plans.iter().filter(|plan| !plan.has_summary);
-        Some(AheadOfWork {
-            current: current.clone(),
-            unfinished: phase.id.clone(),
-            plans: plans.map(|plan| plan.id.clone()).collect(),
-        })
+        Some((current, phase))
     }
 }

@@ -227,24 +227,23 @@ impl Parser {
                 phase.id == id && !is_other && (!is_archived || phase.has_name(name))
             })
         });
-        if let Some(index) = same {
-            let phase = &mut phases[index];
-            phase.milestone = phase.milestone.or(milestone);
-            phase.set_name(name, number);
-            return index;
+        let index = same.unwrap_or(phases.len());
+        if same.is_none() {
+            phases.push(RoadmapPhase {
+                id,
+                name: None,
+                milestone,
+                source: Source::new(ROADMAP, number),
+                complete: None,
+                ratio: None,
+                plan_count: None,
+                plans: Vec::new(),
+            });
         }
-        let name = (!name.is_empty()).then(|| Claim::new(name.to_owned(), Source::new(ROADMAP, number)));
-        phases.push(RoadmapPhase {
-            id,
-            name,
-            milestone,
-            source: Source::new(ROADMAP, number),
-            complete: None,
-            ratio: None,
-            plan_count: None,
-            plans: Vec::new(),
-        });
-        phases.len() - 1
+        let phase = &mut phases[index];
+        phase.milestone = phase.milestone.or(milestone);
+        phase.set_name(name, number);
+        index
     }
 
     fn milestone_index(&mut self, milestone: Milestone) -> usize {

@@ -114,7 +114,7 @@ fn old_state_has_its_position_in_the_body() {
     );
 
     let phase = project.phase(&"02".parse().expect("a number")).expect("it exists");
-    assert_eq!(phase.first_unfinished_plan().map(|plan| plan.id.as_str()), Some("02-02"));
+    assert_eq!(phase.unfinished_plans(), ["02-02"]);
     assert_eq!(project.phase(&"4".parse().expect("a number")), None);
     assert_eq!(project.ahead_of_work(), None);
 }
@@ -321,9 +321,10 @@ fn state_can_be_ahead_of_the_work() {
         files: "01-boil/01-01-PLAN 02-pour/02-01-PLAN 02-pour/02-01-SUMMARY 02-pour/02-02-PLAN",
         ..Tree::default()
     };
-    let ahead = tree.project().ahead_of_work().expect("phase 2 is unfinished");
-    assert_eq!((ahead.current.to_string(), ahead.unfinished.to_string()), ("3".to_owned(), "2".to_owned()));
-    assert_eq!(ahead.plans, ["02-02"]);
+    let project = tree.project();
+    let (current, phase) = project.ahead_of_work().expect("phase 2 is unfinished");
+    assert_eq!((current.to_string(), phase.id.to_string()), ("3".to_owned(), "2".to_owned()));
+    assert_eq!(phase.unfinished_plans(), ["02-02"]);
     let warnings = [
         "ROADMAP.md:5 phase 1 is complete here, but plans have no summary: 01-01",
         "STATE.md the current phase is 3, but phase 2 has plans without a summary: 02-02",

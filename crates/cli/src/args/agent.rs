@@ -61,15 +61,13 @@ pub struct ChangeArgs {
 }
 
 pub(super) fn model(text: &str) -> Result<String, String> {
-    let is_named = !text.trim().is_empty();
-    is_named
-        .then(|| text.to_owned())
-        .ok_or_else(|| "expected the name of a model, such as `haiku`".to_owned())
+    not_blank(text, "the name of a model, such as `haiku`")
 }
 
 fn mode(text: &str) -> Result<String, String> {
-    let is_named = !text.trim().is_empty();
-    is_named
-        .then(|| text.to_owned())
-        .ok_or_else(|| "expected a mode of the agent, such as `acceptEdits`".to_owned())
+    not_blank(text, "a mode of the agent, such as `acceptEdits`")
+}
+
+fn not_blank(text: &str, expected: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err(format!("expected {expected}")) } else { Ok(text.to_owned()) }
 }

@@ -162,7 +162,7 @@ pub struct GsdCallArgs {
     #[arg(long, hide = true)]
     pub detached: bool,
     /// Policy to start from [default: openclawpack]
-    #[arg(long, value_parser = super::policy::preset, help_heading = "Retries and timeouts", hide_short_help = true)]
+    #[arg(long, help_heading = "Retries and timeouts", hide_short_help = true)]
     pub preset: Option<Preset>,
     /// Arguments passed to the agent unchanged
     #[arg(
@@ -191,9 +191,17 @@ pub enum ProjectsCommand {
     /// Add a project to the list
     Add(AddProjectArgs),
     /// List the known projects
-    List(ListProjectsArgs),
+    List {
+        /// Read the state of each project again
+        #[arg(long)]
+        refresh: bool,
+    },
     /// Remove a project from the list; its files stay
-    Remove(RemoveProjectArgs),
+    Remove {
+        /// Name of the project
+        #[arg(value_name = "NAME")]
+        name: String,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -204,20 +212,6 @@ pub struct AddProjectArgs {
     /// Name of the project [default: that of the directory]
     #[arg(long, short, value_name = "NAME")]
     pub name: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct ListProjectsArgs {
-    /// Read the state of each project again
-    #[arg(long)]
-    pub refresh: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct RemoveProjectArgs {
-    /// Name of the project
-    #[arg(value_name = "NAME")]
-    pub name: String,
 }
 
 fn phase_range(text: &str) -> Result<(PhaseId, PhaseId), String> {

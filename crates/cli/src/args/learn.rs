@@ -33,12 +33,6 @@ pub(super) fn judge() -> impl TypedValueParser<Value = JudgeKind> {
 /// A call by the agent. It is parsed alone, because parsing the whole command tree takes too long.
 #[derive(Debug, Parser)]
 #[command(name = "longhaul hook", disable_version_flag = true)]
-pub struct HookCommand {
-    #[command(flatten)]
-    pub args: HookArgs,
-}
-
-#[derive(Debug, Args)]
 pub struct HookArgs {
     /// Name of the event, as the agent spells it; the rest comes as JSON on stdin
     #[arg(value_name = "EVENT", value_parser = event)]
@@ -85,8 +79,8 @@ mod tests {
     fn flags_round_trip() {
         let check = |flags: &[&str]| {
             let line = ["longhaul hook", "SessionEnd"].iter().chain(flags);
-            let call = HookCommand::try_parse_from(line).expect("the flags are valid");
-            assert_eq!(call.args.learning.flags(), flags);
+            let args = HookArgs::try_parse_from(line).expect("the flags are valid");
+            assert_eq!(args.learning.flags(), flags);
         };
         check(&[]);
         check(&["--judge", "claude"]);

@@ -32,7 +32,11 @@ pub enum ConfigCommand {
     /// Print the paths of the configuration files, and which exist
     Path(PathArgs),
     /// Write a configuration file with every key commented out
-    Init(InitArgs),
+    Init {
+        /// Write your own file instead of the project's `longhaul.toml`
+        #[arg(long)]
+        user: bool,
+    },
     /// Allow this project's `longhaul.toml` to set `check`, `review` and `permission_mode`, until the file changes
     Trust(TrustArgs),
 }
@@ -60,13 +64,6 @@ pub struct TrustArgs {
     /// Revoke the trust
     #[arg(long)]
     pub revoke: bool,
-}
-
-#[derive(Debug, Args)]
-pub struct InitArgs {
-    /// Write your own file instead of the project's `longhaul.toml`
-    #[arg(long)]
-    pub user: bool,
 }
 
 #[derive(Debug, Args)]

@@ -2,7 +2,7 @@
 
 use super::limits::dollars;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_core::Usd;
+use longhaul_core::{Usd, word_enum};
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -51,36 +51,22 @@ fn budget(text: &str) -> Result<Usd, String> {
     })
 }
 
-/// A permission mode of Claude Code. Each allows what the ones before it allow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub enum ModeCeiling {
-    /// Changes nothing
-    #[value(name = "plan")]
-    Plan,
-    /// Calls only the tools that the settings allow
-    #[value(name = "dontAsk", aliases = ["manual", "default"])]
-    DontAsk,
-    /// Also edits files in the working directory
-    #[value(name = "acceptEdits")]
-    AcceptEdits,
-    /// Also runs commands that a classifier considers safe
-    #[value(name = "auto")]
-    Auto,
-    /// Calls all tools
-    #[value(name = "bypassPermissions")]
-    BypassPermissions,
-}
-
-impl ModeCeiling {
-    /// Returns the mode as Claude Code names it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ModeCeiling::Plan => "plan",
-            ModeCeiling::DontAsk => "dontAsk",
-            ModeCeiling::AcceptEdits => "acceptEdits",
-            ModeCeiling::Auto => "auto",
-            ModeCeiling::BypassPermissions => "bypassPermissions",
-        }
+word_enum! {
+    /// A permission mode, as Claude Code names it. Each allows what the ones before it allow.
+    #[derive(ValueEnum)]
+    #[value(rename_all = "camelCase")]
+    pub enum ModeCeiling {
+        /// Changes nothing
+        Plan = "plan",
+        /// Calls only the tools that the settings allow
+        #[value(aliases = ["manual", "default"])]
+        DontAsk = "dontAsk",
+        /// Also edits files in the working directory
+        AcceptEdits = "acceptEdits",
+        /// Also runs commands that a classifier considers safe
+        Auto = "auto",
+        /// Calls all tools
+        BypassPermissions = "bypassPermissions",
     }
 }
 

@@ -27,7 +27,11 @@ pub enum PlaybookCommand {
     /// Learn from queued transcripts, or from ones that you name
     Learn(LearnArgs),
     /// Show what is queued, learned and failed, and what it cost
-    Status(PlaybookStatusArgs),
+    Status {
+        /// Number of recent lessons to show
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        lessons: u32,
+    },
     /// Ask a model what one transcript teaches, and print it
     ///
     /// Prints the new points and how the playbook's points performed, as JSON: `new_key_points` and `evaluations`. It
@@ -130,13 +134,6 @@ pub struct LearnArgs {
     /// Project whose playbook learns from the named transcripts.
     #[command(flatten)]
     pub project: ProjectArgs,
-}
-
-#[derive(Debug, Args)]
-pub struct PlaybookStatusArgs {
-    /// Number of recent lessons to show
-    #[arg(long, value_name = "N", default_value_t = 5)]
-    pub lessons: u32,
 }
 
 #[derive(Debug, Args)]

@@ -19,7 +19,7 @@ pub struct PolicyArgs {
     /// Policy to start from: default, openclawpack, archon, researchgym, keypoints, drill
     ///
     /// The defaults shown here are those of `default`.
-    #[arg(long, default_value = "default", hide_default_value = true, value_parser = preset)]
+    #[arg(long, default_value = "default", hide_default_value = true)]
     pub preset: Option<Preset>,
     #[command(flatten)]
     pub values: PolicyValueArgs,
@@ -185,10 +185,6 @@ fn review_timeout(text: &str) -> Result<Span, String> {
 fn on_terminate(text: &str) -> Result<OnTerminate, String> {
     let named = OnTerminate::ALL.iter().find(|action| action.as_str() == text);
     named.copied().ok_or_else(|| "expected `suspend` or `cancel`".to_owned())
-}
-
-pub(super) fn preset(text: &str) -> Result<Preset, String> {
-    text.parse()
 }
 
 fn jitter(text: &str) -> Result<Jitter, String> {

@@ -10,15 +10,8 @@ use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::{open_home, runtime, signals};
-use longhaul::{Observer, RunReport, RunStart};
-use longhaul_core::CancelSource;
+use longhaul::{Observer, RunStart};
 use longhaul_store::RunDir;
-
-enum AttachEnd {
-    /// The run finished or was suspended.
-    Followed(Box<RunReport>),
-    Detached(CancelSource),
-}
 
 /// Follows a running run, or only announces it if this process is detached.
 pub fn follow(global: &GlobalArgs, dir: &RunDir, events: &EventsArgs, detached: bool) -> Result<u8, Failure> {
@@ -50,20 +43,20 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let result = runtime.block_on(async {
         let mut cancels = signals::cancels()?;
         tokio::select! {
-            followed = supervisor.observe(start, &mut observers) => Ok(AttachEnd::Followed(Box::new(followed?))),
-            Some(by) = cancels.recv() => Ok::<_, Failure>(AttachEnd::Detached(by)),
+            followed = supervisor.observe(start, &mut observers) => Ok(Ok(followed?)),
+            Some(by) = cancels.recv() => Ok::<_, Failure>(Err(by)),
         }
     });
     screen.close();
     events::close(events, global);
     match result? {
-        AttachEnd::Followed(report) => {
+        Ok(report) => {
             if prints_report {
                 print_end(global, &report);
             }
             Ok(report.outcome.exit_code())
         }
-        AttachEnd::Detached(by) => {
+        Err(by) => {
             if !global.quiet {
                 let run = dir.id();
                 output::print_status(&format!("run {run} continues; stop it with `longhaul cancel {run}`"));

@@ -6,7 +6,7 @@ mod trust;
 #[cfg(test)]
 pub use trust::ConfigTrust;
 
-use crate::args::{Cli, ConfigCommand, GlobalArgs, InitArgs, PathArgs};
+use crate::args::{Cli, ConfigCommand, GlobalArgs, PathArgs};
 use crate::config::find::{PROJECT_FILE, project_file, user_file};
 use crate::config::keys::Keys;
 use crate::config::{FileOwner, template};
@@ -50,7 +50,7 @@ pub fn config(global: &GlobalArgs, command: &ConfigCommand) -> Result<u8, Failur
     match command {
         ConfigCommand::Show(args) => show::show(global, args),
         ConfigCommand::Path(args) => path(global, args),
-        ConfigCommand::Init(args) => init(global, args),
+        ConfigCommand::Init { user } => init(global, *user),
         ConfigCommand::Trust(args) => trust::trust(global, args),
     }
 }
@@ -86,8 +86,8 @@ fn path(global: &GlobalArgs, args: &PathArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn init(global: &GlobalArgs, args: &InitArgs) -> Result<u8, Failure> {
-    let (owner, path) = if args.user {
+fn init(global: &GlobalArgs, is_user: bool) -> Result<u8, Failure> {
+    let (owner, path) = if is_user {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
             FileOwner::User,

@@ -101,29 +101,25 @@ pub fn leave_terminal() {
 /// Reports the start of the run to the parent process and ignores everything else.
 #[derive(Default)]
 pub struct DetachObserver {
-    /// Message to print once the first decision is recorded. A process that attaches to a resumed run must
+    /// The run to announce once its first decision is recorded. A process that attaches to a resumed run must
     /// not see it as finished.
-    line: Option<String>,
+    run: Option<(RunId, PathBuf)>,
 }
 
 /// Reports a run that already has a supervisor.
 pub fn announce(run: &RunId, dir: &Path) {
-    output::print_text(&announcement(run, dir));
-}
-
-fn announcement(run: &RunId, dir: &Path) -> String {
-    let announcement = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.to_owned() } };
-    output::line(&announcement)
+    let message = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.to_owned() } };
+    output::print_text(&output::line(&message));
 }
 
 impl Observer for DetachObserver {
     fn on_start(&mut self, run: &RunId, dir: &Path) {
-        self.line = Some(announcement(run, dir));
+        self.run = Some((run.clone(), dir.to_owned()));
     }
 
     fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {
-        if let Some(line) = self.line.take() {
-            output::print_text(&line);
+        if let Some((run, dir)) = self.run.take() {
+            announce(&run, &dir);
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         let mut text = format!("drill {} (seed {seed}): ", scenario.name);
         wrap(&mut text, &scenario.summary, 4);
         output::print_status(text.trim_end());
-        let (result, kept_dir) = play::play(global, args, scenario, &program, seed)?;
+        let (result, kept_dir) = play::play(global, args, scenario, &program)?;
         let card = Scorecard::new(scenario, seed, args.agent, &result);
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));

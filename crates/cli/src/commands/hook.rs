@@ -3,7 +3,7 @@
 //! Never fails, because a failing hook would block the agent. It takes a few milliseconds and prints only
 //! text for the model. Errors are logged for `longhaul playbook status`.
 
-use crate::args::learn::{HookArgs, HookCommand, LearningArgs};
+use crate::args::learn::{HookArgs, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
 use crate::run_learning::{destination, start_worker};
 use crate::{open_home, output};
@@ -35,8 +35,8 @@ struct HookInvocation {
 
 /// Runs the command from raw arguments. Always exits with 0, because any other code could block the agent.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
-    match HookCommand::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
-        Ok(call) => hook(&call.args),
+    match HookArgs::try_parse_from([OsString::from("longhaul hook")].into_iter().chain(args)) {
+        Ok(args) => hook(args),
         Err(error) if error.kind() == ErrorKind::DisplayHelp => output::print_text(&error.to_string()),
         Err(error) => {
             if let Some(paths) = learning_paths() {
@@ -49,7 +49,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-pub fn hook(args: &HookArgs) {
+fn hook(args: HookArgs) {
     // Sessions of the judge are skipped. Otherwise, judging would never end.
     if env::var_os(JUDGE_MARKER).is_some_and(|value| !value.is_empty()) {
         return;
@@ -57,7 +57,7 @@ pub fn hook(args: &HookArgs) {
     // Without a home there is no playbook database and no log.
     let Some(paths) = learning_paths() else { return };
     let HookArgs { event, learning } = args;
-    let invocation = HookInvocation { at: output::now(), event: *event, paths, learning: learning.clone() };
+    let invocation = HookInvocation { at: output::now(), event, paths, learning };
     if let Err(error) = invocation.handle() {
         invocation.log(&error);
     }

@@ -9,7 +9,7 @@ mod messages;
 mod raw;
 
 use crate::args::{GlobalArgs, LogsArgs, OutputFormat};
-use crate::failure::{Failure, USAGE};
+use crate::failure::Failure;
 use crate::output;
 use crate::output::out;
 use crate::output::pager;
@@ -95,7 +95,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
 }
 
 fn check(args: &LogsArgs, format: Option<OutputFormat>) -> Result<(), Failure> {
-    let usage = |error: &str, hint: &str| Err(Failure { exit_code: USAGE, ..Failure::usage(error, hint) });
+    let usage = |error: &str, hint: &str| Err(Failure::usage(error, hint));
     match format {
         Some(OutputFormat::Json) if args.follow => usage(
             "cannot print one JSON object with --follow",

@@ -17,7 +17,7 @@ pub use envelope::WorkflowEnvelope;
 #[cfg(test)]
 pub use progress::WorkflowLine;
 pub use supervise::{find, supervise_and_print};
-pub use targets::{attach, cancel, recover, recover_one, resume};
+pub use targets::{attach, cancel, recover_one, resume};
 
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, ValidateArgs};
 use crate::commands::run::TypedFlags;
@@ -111,25 +111,22 @@ fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// Reads a workflow file, or a built-in one if there is no such file.
 fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
-    let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    match fs::read_to_string(path) {
-        Ok(text) => Ok(WorkflowSource { path: absolute.into(), text, files: BTreeMap::new() }),
+    let (path, text) = match fs::read_to_string(path) {
+        Ok(text) => (std::path::absolute(path).unwrap_or_else(|_| path.to_owned()), text),
         Err(error) => {
             let name = path.to_string_lossy();
-            if let Some(text) = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound) {
-                return Ok(WorkflowSource {
-                    path: PathBuf::from(name.as_ref()).into(),
-                    text: text.to_owned(),
-                    files: BTreeMap::new(),
-                });
-            }
-            let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
-            Err(Failure::usage(
-                format!("cannot read workflow {name}: {error}"),
-                format!("name a workflow file, or a built-in workflow: {}", names.join(", ")),
-            ))
+            let builtin = builtin(&name).filter(|_| error.kind() == std::io::ErrorKind::NotFound);
+            let Some(text) = builtin else {
+                let names: Vec<&str> = BUILTINS.iter().map(|(name, _)| *name).collect();
+                return Err(Failure::usage(
+                    format!("cannot read workflow {name}: {error}"),
+                    format!("name a workflow file, or a built-in workflow: {}", names.join(", ")),
+                ));
+            };
+            (PathBuf::from(name.as_ref()), text.to_owned())
         }
-    }
+    };
+    Ok(WorkflowSource { path: path.into(), text, files: BTreeMap::new() })
 }
 
 fn parse(source: &WorkflowSource, parameters: &[(String, String)]) -> Result<WorkflowFile, Failure> {

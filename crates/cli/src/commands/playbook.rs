@@ -32,7 +32,7 @@ pub fn playbook(global: &GlobalArgs, command: &PlaybookCommand) -> Result<u8, Fa
         PlaybookCommand::History(args) => history::history(global, args),
         PlaybookCommand::Undo(args) => undo::undo(global, args),
         PlaybookCommand::Learn(args) => learn::learn(global, args),
-        PlaybookCommand::Status(args) => status::status(global, args),
+        PlaybookCommand::Status { lessons } => status::status(global, *lessons),
         PlaybookCommand::Bootstrap(args) => bootstrap::bootstrap(global, args),
         PlaybookCommand::Install(args) => install::install(global, args),
         PlaybookCommand::Uninstall(args) => install::uninstall(global, args),

@@ -23,14 +23,14 @@ use crate::output::{self, print_status};
 use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
-use longhaul::workflow::recoverable_workflows;
+use longhaul::workflow::{WorkflowStart, recoverable_workflows};
 use longhaul::{RunStart, recoverable};
-use longhaul_core::{OutcomeKind, RunId, Span, Workflow};
+use longhaul_core::{OutcomeKind, Span, Workflow};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{Home, Journal, LedgerEntry, RunDir, StoreError, WorkflowDir};
+use longhaul_store::{Home, Journal, JournalDir, LedgerEntry, RunDir, StoreError, WorkflowDir};
 use std::fs;
-use std::path::Path;
+use std::ops::Deref;
 use tokio::task::{JoinSet, LocalSet};
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
@@ -58,21 +58,16 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
                 if args.notify.commands().is_some() {
                     output::print_warning("--notify applies to runs: the workflow keeps its channels", None);
                 }
-                return loop_workflow::recover(global, &home, workflow, args.detached);
+                let start = WorkflowStart::Recover(workflow);
+                return loop_workflow::supervise_and_print(global, &home, start, args.detached);
             }
             RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),
         },
         None => {
-            let workflows = recoverable_workflows(&home)?.into_iter();
-            let workflows = recent(workflows, args.active_within, |dir| {
-                (format!("workflow {}", dir.id()), dir.id(), age(&dir.journal_path(), dir.path()))
-            });
+            let workflows = recoverable_workflows(&home)?;
             let runs =
                 recoverable(&home)?.into_iter().filter(|run| unfinished_workflow_of(&home, run).is_none());
-            let runs = recent(runs, args.active_within, |run| {
-                (run.id().to_string(), run.id(), age(&run.journal_path(), run.path()))
-            });
-            (workflows, runs)
+            (recent(workflows, "workflow ", args.active_within), recent(runs, "", args.active_within))
         }
     };
     let unreadable =
@@ -131,22 +126,22 @@ fn list(workflows: &[WorkflowDir], runs: &[RunDir], global: &GlobalArgs) {
 
 /// Returns the runs or workflows to recover. Those that have been inactive for long are skipped: they may have been
 /// abandoned on purpose, and continuing costs money.
-fn recent<D>(
-    all: impl Iterator<Item = D>,
+fn recent<D: Deref<Target = JournalDir>>(
+    all: impl IntoIterator<Item = D>,
+    noun: &str,
     active_within: Option<Span>,
-    describe: impl Fn(&D) -> (String, &RunId, Span),
 ) -> Vec<D> {
     let is_recent = |dir: &D| {
-        let (name, id, age) = describe(dir);
+        let (id, age) = (dir.id(), age(dir));
         let is_recent = is_within(age, active_within);
         if !is_recent {
             print_status(&format!(
-                "skipped {name}: it was last active {age} ago; recover it with `longhaul recover {id}`"
+                "skipped {noun}{id}: it was last active {age} ago; recover it with `longhaul recover {id}`"
             ));
         }
         is_recent
     };
-    all.filter(is_recent).collect()
+    all.into_iter().filter(is_recent).collect()
 }
 
 /// Returns the unfinished workflow that started the run. The supervisor of the workflow continues the run.
@@ -172,7 +167,7 @@ fn target(home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let is_recent = |run: &RunDir| is_within(age(&run.journal_path(), run.path()), active_within);
+    let is_recent = |run: &RunDir| is_within(age(run), active_within);
     let failures = unfinished_runs(home)?.filter(is_recent).filter_map(|run| {
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
@@ -187,10 +182,10 @@ fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, 
 }
 
 /// Returns whether another `recover` took over the run or workflow since it was listed, and prints that.
-fn is_taken(name: &str, journal: &Path, is_finished: bool) -> bool {
-    let is_taken = is_finished || Journal::is_locked(journal).unwrap_or(false);
+fn is_taken(noun: &str, dir: &JournalDir, is_finished: bool) -> bool {
+    let is_taken = is_finished || Journal::is_locked(&dir.journal_path()).unwrap_or(false);
     if is_taken {
-        print_status(&format!("skipped {name}: another process took it over"));
+        print_status(&format!("skipped {noun}{}: another process took it over", dir.id()));
     }
     is_taken
 }
@@ -199,8 +194,8 @@ fn is_within(age: Span, limit: Option<Span>) -> bool {
     limit.is_none_or(|limit| limit == Span::ZERO || age <= limit)
 }
 
-fn age(journal: &Path, dir: &Path) -> Span {
-    let metadata = fs::metadata(journal).or_else(|_| fs::metadata(dir));
+fn age(dir: &JournalDir) -> Span {
+    let metadata = fs::metadata(dir.journal_path()).or_else(|_| fs::metadata(dir.path()));
     let modified = metadata.and_then(|metadata| metadata.modified());
     let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
     Span::from_secs(age.as_secs())
@@ -228,10 +223,8 @@ fn supervise_all(
             let (home, global) = (home.clone(), global.clone());
             supervised.spawn_local(async move {
                 let result = loop_workflow::recover_one(&global, &home, dir.clone()).await;
-                let name = format!("workflow {}", dir.id());
-                let is_skipped = result.is_err()
-                    && is_all
-                    && is_taken(&name, &dir.journal_path(), dir.is_outcome_published());
+                let is_skipped =
+                    result.is_err() && is_all && is_taken("workflow ", &dir, dir.is_outcome_published());
                 if is_skipped { Ok(0) } else { result }
             });
         }
@@ -249,10 +242,7 @@ fn supervise_all(
             supervised.spawn_local(async move {
                 let result = supervise(&supervisor, start, &mut screen, format, events, exporter).await;
                 screen.close();
-                if result.is_err()
-                    && is_all
-                    && is_taken(dir.id().as_str(), &dir.journal_path(), dir.is_outcome_published())
-                {
+                if result.is_err() && is_all && is_taken("", &dir, dir.is_outcome_published()) {
                     return Ok(0);
                 }
                 result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));

@@ -146,9 +146,12 @@ pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: b
 
 /// Returns the text as a sentence: capitalized, with a full stop.
 fn sentence(text: &str) -> String {
+    capital(text) + "."
+}
+
+fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    let first = chars.next().into_iter().flat_map(char::to_uppercase);
-    first.chain(chars).chain(".".chars()).collect()
+    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 /// Returns a run's outcome or state as a sentence, with the time of the next attempt or sensible retry.

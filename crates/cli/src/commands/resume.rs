@@ -7,7 +7,7 @@ use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{ResumeOptions, RunStart, fork_request};
-use longhaul_core::{OutcomeKind, Policy, ResumeRequest, RunId};
+use longhaul_core::{OutcomeKind, Policy, ResumeRequest};
 use longhaul_store::{Journal, RunDir};
 
 // Default prompt of a fork.
@@ -64,7 +64,14 @@ pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
 
 /// Rejects a run that is done, because it needs a new prompt.
 fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
-    if is_done(dir)? { Err(done_failure(dir.id())) } else { Ok(()) }
+    if !is_done(dir)? {
+        return Ok(());
+    }
+    let run = dir.id();
+    let hint = format!(
+        "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
+    );
+    Err(Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint))
 }
 
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
@@ -79,11 +86,4 @@ fn print_supervisor_death(dir: &RunDir) -> Result<(), Failure> {
 
 pub fn is_done(dir: &RunDir) -> Result<bool, Failure> {
     Ok(open_home::replay(dir)?.state().outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done))
-}
-
-fn done_failure(run: &RunId) -> Failure {
-    let hint = format!(
-        "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
-    );
-    Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint)
 }

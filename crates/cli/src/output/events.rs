@@ -61,7 +61,7 @@ impl Events {
     fn add(&mut self, at: Moment, records: &[Record]) {
         for record in records {
             self.seq += 1;
-            self.pending.push(line::event_line(&self.run, self.seq, at, record));
+            self.pending.push(line::record_line(None, &self.run, self.seq, at, record));
         }
     }
 

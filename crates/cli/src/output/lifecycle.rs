@@ -100,17 +100,13 @@ impl Lifecycle {
 
     pub fn emit_end(&self, result: &Result<RunReport, Failure>) {
         match result {
-            Ok(report) => self.emit_outcome(report),
+            Ok(report) if report.outcome.kind == OutcomeKind::Done => {
+                let status = (self.success == "progress_update").then_some("complete");
+                self.emit(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
+            }
+            Ok(report) => self.emit_error(&report.errors),
             Err(failure) => self.emit_failure(failure),
         }
-    }
-
-    fn emit_outcome(&self, report: &RunReport) {
-        if report.outcome.kind != OutcomeKind::Done {
-            return self.emit_error(&report.errors);
-        }
-        let status = (self.success == "progress_update").then_some("complete");
-        self.emit(self.success, Data { phase: self.phase.as_ref(), status, ..Data::default() });
     }
 
     /// Emits that the run did not start or was interrupted.

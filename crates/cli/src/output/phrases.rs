@@ -229,6 +229,11 @@ fn quoted_answer(answer: &str) -> String {
     if answer.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", one_line(answer)) }
 }
 
+/// Puts the name that the user gave, if any, before a text.
+pub fn titled(name: Option<&str>, text: &str) -> String {
+    name.map_or_else(|| text.to_owned(), |name| format!("{name}: {text}"))
+}
+
 /// Formats a model's text on one line, without control characters.
 pub fn one_line(text: &str) -> String {
     let spaced = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>();

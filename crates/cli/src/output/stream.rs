@@ -53,7 +53,8 @@ impl Observer for Stream {
                 self.partial.clear();
             }
             self.seq += 1;
-            let _ = stdout.write_all(&line::stream_line(&self.run, self.seq, view.at, record));
+            let line = line::record_line(Some(line::TYPE), &self.run, self.seq, view.at, record);
+            let _ = stdout.write_all(&line);
         }
     }
 

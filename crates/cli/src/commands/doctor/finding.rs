@@ -1,6 +1,7 @@
 //! The findings of checks and their output.
 
 use crate::output::color::{Colors, Style};
+use crate::output::phrases::counted;
 use crate::output::wrap::wrap;
 use longhaul_core::word_enum;
 use serde::Serialize;
@@ -78,17 +79,11 @@ pub fn text(findings: &[Finding], colors: Colors) -> String {
 }
 
 fn counts(findings: &[Finding]) -> String {
-    let count = |state| findings.iter().filter(|finding| finding.state == state).count();
-    let several = |count: usize, word: &str| match count {
-        0 => format!("no {word}s"),
-        1 => format!("1 {word}"),
-        _ => format!("{count} {word}s"),
+    let count = |state, noun: &str| match findings.iter().filter(|finding| finding.state == state).count() {
+        0 => format!("no {noun}s"),
+        count => counted(count as u64, noun),
     };
-    format!(
-        "{}, {}",
-        several(count(Severity::Problem), "problem"),
-        several(count(Severity::Warning), "warning")
-    )
+    format!("{}, {}", count(Severity::Problem, "problem"), count(Severity::Warning, "warning"))
 }
 
 #[cfg(test)]

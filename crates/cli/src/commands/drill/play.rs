@@ -34,11 +34,10 @@ pub fn play(
     args: &DrillArgs,
     scenario: &Scenario,
     program: &Program,
-    seed: u64,
 ) -> Result<(DrillResult, Option<PathBuf>), Failure> {
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
     let runtime = crate::runtime::new()?;
-    let result = runtime.block_on(run_scenario(global, args.agent, scenario, program, seed, dir.path()))?;
+    let result = runtime.block_on(run_scenario(global, args, scenario, program, dir.path()))?;
     let kept_dir = args.keep.then(|| dir.keep());
     Ok((result, kept_dir))
 }
@@ -72,19 +71,18 @@ pub(super) struct DrillResult {
 
 async fn run_scenario(
     global: &GlobalArgs,
-    agent: DrillAgentKind,
+    args: &DrillArgs,
     scenario: &Scenario,
     program: &Program,
-    seed: u64,
     dir: &Path,
 ) -> Result<DrillResult, Failure> {
     let (home, work) = (dir.join("home"), dir.join("work"));
     for dir in [&home, &work] {
         fs::create_dir(dir).map_err(unexpected)?;
     }
-    let api = Api::start(scenario, seed).await.map_err(unexpected)?;
+    let api = Api::start(scenario, args.seed).await.map_err(unexpected)?;
     let spec = RunSpec::new(&program.path, &work, &scenario.prompt, policy(scenario)).with(|spec| {
-        if agent == DrillAgentKind::Acp {
+        if args.agent == DrillAgentKind::Acp {
             AgentKind::Acp.as_str().clone_into(&mut spec.agent.name);
         }
         spec.agent.leading_args.clone_from(&program.leading_args);

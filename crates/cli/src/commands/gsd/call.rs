@@ -81,8 +81,8 @@ impl Caller<'_> {
         let dir = self.project_dir.display();
         let dir_file = File::open(self.project_dir).or_not_started(format!("cannot open {dir}"), "")?;
         let tries = if self.args.detached { TRIES_IN_BACKGROUND } else { 1 };
-        match lock_dir(&dir_file, tries) {
-            Ok(()) => return Ok(dir_file),
+        let locked = match lock_dir(&dir_file, tries) {
+            Ok(()) => Ok(()),
             Err(TryLockError::WouldBlock) if self.args.no_wait || self.args.detached => {
                 let error = format!("another `longhaul gsd` command works on {dir}");
                 return Err(Failure::not_started(
@@ -90,16 +90,13 @@ impl Caller<'_> {
                     "`longhaul status` shows it; without --no-wait and --detach, the command waits for it",
                 ));
             }
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => {
-                return Err(Failure::not_started(
-                    format!("cannot lock {dir}: {error}"),
-                    "move the project to a local disk",
-                ));
+            Err(TryLockError::WouldBlock) => {
+                print_status(&format!("waiting for another `longhaul gsd` command on {dir}"));
+                dir_file.lock()
             }
-        }
-        print_status(&format!("waiting for another `longhaul gsd` command on {dir}"));
-        dir_file.lock().or_not_started(format!("cannot lock {dir}"), "move the project to a local disk")?;
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+        locked.or_not_started(format!("cannot lock {dir}"), "move the project to a local disk")?;
         Ok(dir_file)
     }
 
@@ -202,7 +199,7 @@ impl Call<'_> {
                 return Err(Failure::not_started(error, hint));
             }
             EarlierRun::Incomplete(session) if !self.is_new_session() => Some(session),
-            EarlierRun::Incomplete(_) | EarlierRun::Finished | EarlierRun::None => None,
+            EarlierRun::Incomplete(_) | EarlierRun::None => None,
         };
         if self.repeat.again {
             return self.start(None, None);

@@ -12,6 +12,7 @@ const RUNS_MAX: usize = 2_000;
 
 /// The last run of a command on a project.
 pub enum EarlierRun {
+    /// There is none, or it finished as `done`, or it left no session.
     None,
     /// It has a supervisor.
     Running(RunDir),
@@ -21,8 +22,6 @@ pub enum EarlierRun {
     OfWorkflow(RunId),
     /// It finished without completing the work. Its session can be continued.
     Incomplete(SessionId),
-    /// It finished as `done`, or left no session.
-    Finished,
 }
 
 /// Finds the newest run with this name and this working directory.
@@ -41,10 +40,10 @@ pub fn find(home: &Home, name: &str, project_dir: &Path) -> Result<EarlierRun, F
             }
             Some(_) | None => EarlierRun::Unfinished(dir),
         },
-        KeyState::Finished(OutcomeKind::Done) => EarlierRun::Finished,
+        KeyState::Finished(OutcomeKind::Done) => EarlierRun::None,
         KeyState::Finished(_) => {
             let session = dir.status().ok().and_then(|status| status.session_id);
-            session.map_or(EarlierRun::Finished, EarlierRun::Incomplete)
+            session.map_or(EarlierRun::None, EarlierRun::Incomplete)
         }
     })
 }

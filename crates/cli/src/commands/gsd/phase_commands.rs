@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::output::phrases::counted;
 use crate::output::print_status;
 use crate::{open_home, output, prompt_arg};
-use longhaul_gsd::{AheadOfWork, OpenWork, Project, ProjectPhase, open_work};
+use longhaul_gsd::{OpenWork, Project, ProjectPhase, open_work};
 use longhaul_store::Home;
 use std::path::Path;
 use std::time::Instant;
@@ -55,7 +55,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
         let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         warn_of_state_ahead(caller, &project);
-        match (phase.plans.len(), phase.first_unfinished_plan()) {
+        match (phase.plans.len(), phase.unfinished_plans().len()) {
             (0, _) => Err(Failure::not_started(
                 format!("phase {} has no plans", phase.id),
                 format!(
@@ -63,14 +63,14 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
                     caller.command_line(&format!("plan-phase {}", phase.id))
                 ),
             )),
-            (_, None) => {
+            (_, 0) => {
                 let plans = counted(phase.plans.len() as u64, "plan");
                 Ok(Next::Complete(format!(
                     "Phase {} is already executed: {plans}, all with summaries.",
                     phase.id
                 )))
             }
-            (_, Some(_)) => Ok(Next::Call(finished_plans(phase))),
+            (_, _) => Ok(Next::Call(finished_plans(phase))),
         }
     })
 }
@@ -160,7 +160,7 @@ pub fn open_commands(
         OpenWork::Unfinished(_) if execute.note.is_some() => vec![execute],
         // A command that died while it planned has left only some of the plans.
         OpenWork::Unfinished(_) => match earlier_run::find(home, &plan.name, project_dir)? {
-            EarlierRun::None | EarlierRun::Finished => vec![execute],
+            EarlierRun::None => vec![execute],
             EarlierRun::Running(_)
             | EarlierRun::Unfinished(_)
             | EarlierRun::OfWorkflow(_)
@@ -172,11 +172,10 @@ pub fn open_commands(
 }
 
 pub fn warn_of_state_ahead(caller: Caller<'_>, project: &Project) {
-    if let Some(AheadOfWork { current, unfinished, plans }) = project.ahead_of_work() {
-        let plans = plans.join(", ");
-        let warning =
-            format!("phase {current} is current, but plans of phase {unfinished} have no summary: {plans}");
-        let command = caller.command_line(&format!("execute-phase {unfinished}"));
+    if let Some((current, phase)) = project.ahead_of_work() {
+        let (id, plans) = (&phase.id, phase.unfinished_plans().join(", "));
+        let warning = format!("phase {current} is current, but plans of phase {id} have no summary: {plans}");
+        let command = caller.command_line(&format!("execute-phase {id}"));
         let hint = format!("`{command}` executes them");
         output::print_warning(&warning, Some(&hint));
     }
@@ -206,14 +205,12 @@ fn idea(args: &NewProjectArgs) -> Result<String, Failure> {
 
 /// Returns the note that names the finished plans of a phase, if there are any.
 fn finished_plans(phase: &ProjectPhase) -> Option<String> {
-    let next = phase.first_unfinished_plan()?;
+    let unfinished = phase.unfinished_plans();
+    let next = unfinished.first()?;
     let finished: Vec<&str> =
         phase.plans.iter().filter(|plan| plan.has_summary).map(|plan| plan.id.as_str()).collect();
     (!finished.is_empty()).then(|| {
-        format!(
-            "These plans have summaries and are complete: {}. Continue with plan {}.",
-            finished.join(", "),
-            next.id
-        )
+        let finished = finished.join(", ");
+        format!("These plans have summaries and are complete: {finished}. Continue with plan {next}.")
     })
 }

@@ -9,7 +9,7 @@ use super::status::require_phase;
 use super::{installed, print_sentence};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
-use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW};
+use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::open_home;
@@ -55,12 +55,7 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
         return loop_workflow::print_dry_run(&request, global);
     }
     let home = open_home::open()?;
-    loop_workflow::supervise_and_print(
-        global,
-        &home,
-        WorkflowStart::New(Box::new(request)),
-        args.call.detached,
-    )
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.call.detached)
 }
 
 /// Returns the newest workflow of this command on the project, unless it has finished.
@@ -94,7 +89,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         return loop_workflow::attach(caller.global, home, dir);
     }
     print_status(&format!("recovering workflow {id}"));
-    loop_workflow::recover(caller.global, home, dir, caller.args.detached)
+    supervise_and_print(caller.global, home, WorkflowStart::Recover(dir), caller.args.detached)
 }
 
 /// A phase with a command that it needs.
@@ -136,7 +131,7 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
                 return Err(Failure::not_started(error, hint));
             }
             EarlierRun::Incomplete(session) => Some(session),
-            EarlierRun::OfWorkflow(_) | EarlierRun::Finished | EarlierRun::None => None,
+            EarlierRun::OfWorkflow(_) | EarlierRun::None => None,
         };
         let slash_command = installed::slash_command(caller.project_dir, command.name)?;
         let prompt = prompt(&slash_command, &arguments, session.is_some(), note.as_deref());

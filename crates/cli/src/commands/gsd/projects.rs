@@ -2,7 +2,7 @@
 
 use super::print;
 use super::registry::{RegisteredProject, Registry};
-use crate::args::{AddProjectArgs, GlobalArgs, ListProjectsArgs, ProjectsCommand};
+use crate::args::{AddProjectArgs, GlobalArgs, ProjectsCommand};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::{output, prompt_arg};
@@ -23,12 +23,12 @@ pub fn projects(global: &GlobalArgs, command: &ProjectsCommand) -> Result<u8, Fa
                 project.iter().map(|project| format!("Added {}: {}\n", project.name, project.path)).collect()
             }))
         }
-        ProjectsCommand::List(args) => {
-            let projects = list(&mut registry, args)?;
+        ProjectsCommand::List { refresh } => {
+            let projects = list(&mut registry, *refresh)?;
             Ok(print(global, since, projects, |projects| projects.iter().map(line).collect()))
         }
-        ProjectsCommand::Remove(args) => {
-            let project = registry.remove(&args.name)?;
+        ProjectsCommand::Remove { name } => {
+            let project = registry.remove(name)?;
             Ok(print(global, since, Some(project), |project| {
                 project.iter().map(|project| format!("Removed {}; its files stay\n", project.name)).collect()
             }))
@@ -52,8 +52,8 @@ fn add(registry: &mut Registry, args: &AddProjectArgs) -> Result<RegisteredProje
     Ok(project)
 }
 
-fn list(registry: &mut Registry, args: &ListProjectsArgs) -> Result<Vec<RegisteredProject>, Failure> {
-    if args.refresh {
+fn list(registry: &mut Registry, refresh: bool) -> Result<Vec<RegisteredProject>, Failure> {
+    if refresh {
         registry.refresh(&Timestamp::now().to_string(), |project| {
             match Project::read(Path::new(&project.path)) {
                 Ok(read) => serde_json::to_value(read.status).ok(),

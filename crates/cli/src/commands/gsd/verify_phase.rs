@@ -3,7 +3,7 @@
 use super::print_sentence;
 use super::status::require_phase;
 use crate::args::{GlobalArgs, VerifyPhaseArgs};
-use crate::failure::{Failure, code};
+use crate::failure::Failure;
 use longhaul_core::OutcomeKind;
 use longhaul_gsd::{OpenWork, Project, ProjectPhase, open_work};
 use std::path::Path;
@@ -14,10 +14,7 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
     let project = Project::read(project_dir)?;
     let phase = require_phase(&project, &args.phase)?;
     let id = &phase.id;
-    let incomplete = |error: String, hint: &str| {
-        let outcome = OutcomeKind::CheckFailed;
-        Err(Failure { exit_code: code(outcome), outcome, ..Failure::not_started(error, hint) })
-    };
+    let incomplete = |error: String, hint: &str| Err(Failure::new(OutcomeKind::CheckFailed, error, hint));
     let work = open_work(project_dir, phase)?;
     match work {
         OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
@@ -39,13 +36,13 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
 
 /// The failure of a phase whose report has this status.
 pub fn needs_person(phase: &ProjectPhase, status: &str) -> Failure {
-    let (id, file, outcome) = (&phase.id, report(phase), OutcomeKind::NeedsPerson);
+    let (id, file) = (&phase.id, report(phase));
     let error = match status {
         "" => format!("phase {id} needs a person: {file} states no status"),
         status => format!("phase {id} needs a person: {file} states `{status}`"),
     };
     let hint = format!("check what it lists, and write `status: passed` into {file}");
-    Failure { exit_code: code(outcome), outcome, ..Failure::not_started(error, hint) }
+    Failure::new(OutcomeKind::NeedsPerson, error, hint)
 }
 
 fn report(phase: &ProjectPhase) -> String {

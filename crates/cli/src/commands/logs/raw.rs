@@ -59,15 +59,8 @@ impl Raw {
                 match open_regular(&path) {
                     Ok(file) => {
                         let since = since.filter(|since| attempt.agent_started_at() < *since);
-                        let number = attempt.number;
-                        return Ok(Some(Stream {
-                            attempt: number,
-                            path,
-                            file,
-                            offset: 0,
-                            since,
-                            in_line: false,
-                        }));
+                        let attempt = attempt.number;
+                        return Ok(Some(Stream { attempt, path, file, offset: 0, since, in_line: false }));
                     }
                     Err(cause) if cause.kind() != io::ErrorKind::NotFound => {
                         return Err(ReadError::Failed(StoreError::Io { action: "read", path, cause }));

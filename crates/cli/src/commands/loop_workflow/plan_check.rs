@@ -2,7 +2,7 @@
 //! file.
 
 use crate::args::{CheckProgressArgs, GlobalArgs};
-use crate::failure::{Failure, OrFailure, code};
+use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::output;
 use longhaul_core::{Checks, OutcomeKind, RunSpec, WorkflowPolicy};
@@ -17,9 +17,8 @@ const FAILURES_MAX: u32 = 3;
 pub fn check_progress(args: &CheckProgressArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let project = args.project.as_deref().unwrap_or(Path::new("."));
     check_objectives(project, &args.file).map_err(|problem| {
-        let outcome = OutcomeKind::CheckFailed;
         // The problem says what to write.
-        Failure { exit_code: code(outcome), outcome, hint: None, ..Failure::not_started(problem, "") }
+        Failure { hint: None, ..Failure::new(OutcomeKind::CheckFailed, problem, "") }
     })?;
     if !global.quiet {
         output::print_text(&format!("Provers can work on the objectives of {}.\n", args.file.display()));

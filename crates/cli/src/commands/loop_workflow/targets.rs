@@ -18,10 +18,6 @@ use longhaul_store::{Home, Journal, WorkflowDir};
 const OF_WORKFLOW: [&str; 8] =
     ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach", "detached"];
 
-pub fn recover(global: &GlobalArgs, home: &Home, dir: WorkflowDir, detached: bool) -> Result<u8, Failure> {
-    supervise_and_print(global, home, WorkflowStart::Recover(dir), detached)
-}
-
 /// Follows a workflow. Ctrl-C detaches.
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let id = dir.id().clone();

@@ -91,7 +91,7 @@ impl Ceilings {
 
     /// Returns the permission modes that a call may choose. `None` for other flags, or if every mode is allowed.
     pub fn modes(&self, name: &str) -> Option<Vec<String>> {
-        let modes = ModeCeiling::value_variants().iter().filter(|mode| **mode <= self.mode);
+        let modes = ModeCeiling::ALL.iter().filter(|mode| **mode <= self.mode);
         (name == PERMISSION_MODE && !self.permits_everything())
             .then(|| modes.map(|mode| mode.as_str().to_owned()).collect())
     }

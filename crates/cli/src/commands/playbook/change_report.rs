@@ -2,7 +2,7 @@
 
 use crate::args::GlobalArgs;
 use crate::output;
-use crate::output::phrases::{counted, one_line};
+use crate::output::phrases::one_line;
 use longhaul_playbook::points::{AppliedChange, ChangeSummary};
 use longhaul_playbook::{ChangeOutcome, ChangeResult, PlaybookFile};
 use serde::Serialize;
@@ -97,8 +97,4 @@ pub fn line(change: &AppliedChange) -> String {
             format!("~ {name} helped {helpful}, harmful {harmful}  ({section})")
         }
     }
-}
-
-pub fn points(count: usize) -> String {
-    counted(count as u64, "point")
 }

@@ -1,13 +1,12 @@
 //! `longhaul playbook check`: parses a playbook and reports problems. It changes nothing.
 
-use super::change_report::points;
 use super::project;
 use crate::args::GlobalArgs;
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::{Colors, Style};
-use crate::output::phrases::one_line;
+use crate::output::phrases::{counted, one_line};
 use longhaul_playbook::{FileError, LoadedPlaybook, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -96,7 +95,7 @@ fn text(report: &CheckOutput, colors: Colors) -> String {
             let version = report.version.as_deref().unwrap_or_default();
             let since =
                 report.last_updated.as_deref().map_or(String::new(), |at| format!(", last changed {at}"));
-            format!("version {version}, {}{since}", points(count))
+            format!("version {version}, {}{since}", counted(count as u64, "point"))
         }
     };
     let mut out = format!("{}: {}\n", report.path, one_line(&state));

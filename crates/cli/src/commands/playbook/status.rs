@@ -3,7 +3,6 @@
 use super::learn::command;
 use super::settings;
 use crate::args::GlobalArgs;
-use crate::args::playbook::PlaybookStatusArgs;
 use crate::failure::Failure;
 use crate::output::envelope_text::short_count;
 use crate::output::pager::page_output;
@@ -58,12 +57,12 @@ struct Spent {
     output_tokens: u64,
 }
 
-pub fn status(global: &GlobalArgs, args: &PlaybookStatusArgs) -> Result<u8, Failure> {
+pub fn status(global: &GlobalArgs, lessons_max: u32) -> Result<u8, Failure> {
     let paths = LearningPaths::in_home(open_home::locate()?.path());
     let learning = LearningDb::open_existing(&paths)?;
     let now = output::now();
     let (queue, judge_costs) = match &learning {
-        Some(learning) => (learning.status(now, args.lessons)?, learning.judge_costs(Moment(0))?),
+        Some(learning) => (learning.status(now, lessons_max)?, learning.judge_costs(Moment(0))?),
         None => (QueueStatus::default(), Vec::new()),
     };
     let status = LearningStatus {

@@ -4,6 +4,7 @@
 
 use crate::output::envelope_text::cut;
 use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
+use longhaul_core::word_enum;
 use longhaul_store::open_regular;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -42,32 +43,26 @@ pub struct ToolCallRow {
     pub result: CallEnd,
 }
 
-/// Result of a tool call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum CallEnd {
-    /// The transcript has no result, or none yet.
-    Unknown,
-    /// The call succeeded.
-    Ok,
-    /// The call failed.
-    Failed,
-    /// The call was denied.
-    Denied,
-    /// The call was interrupted.
-    Interrupted,
+word_enum! {
+    /// Result of a tool call.
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    pub enum CallEnd {
+        /// The transcript has no result, or none yet.
+        Unknown = "unknown",
+        /// The call succeeded.
+        Ok = "ok",
+        /// The call failed.
+        Failed = "failed",
+        /// The call was denied.
+        Denied = "denied",
+        /// The call was interrupted.
+        Interrupted = "interrupted",
+    }
 }
 
 impl CallEnd {
     pub fn label(self) -> &'static str {
-        match self {
-            CallEnd::Unknown => "no result",
-            CallEnd::Ok => "ok",
-            CallEnd::Failed => "failed",
-            CallEnd::Denied => "denied",
-            CallEnd::Interrupted => "interrupted",
-        }
+        if self == CallEnd::Unknown { "no result" } else { self.as_str() }
     }
 
     fn new(message: &TranscriptMessage) -> CallEnd {

@@ -10,9 +10,7 @@ use crate::failure::Failure;
 use crate::next_commands::next_commands;
 use crate::{open_home, open_ledger};
 use longhaul_core::{Moment, RunId};
-use longhaul_store::{
-    Home, Journal, Ledger, LedgerEntry, LedgerError, LedgerRun, RunDir, RunFilter, RunState,
-};
+use longhaul_store::{Home, Journal, LedgerEntry, LedgerRun, RunDir, RunFilter, RunState};
 
 pub fn one(dir: &RunDir, now: Moment) -> RunInput {
     read(LedgerEntry::read(dir), Bounds::new(1), now)
@@ -21,8 +19,11 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 /// Collects the inputs of the runs that were active since this time.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
     let mut ledger = open_ledger::open(home)?;
-    let entries = entries(&mut ledger, since)?;
-    Ok(read_all(entries, now))
+    let runs = ledger.runs(&RunFilter { active_since: Some(since), ..RunFilter::default() })?;
+    let active = runs.into_iter().filter(|run| was_active(run, since));
+    // Runs that were deleted in the meantime are omitted.
+    let entries = active.filter_map(|run| ledger.entry(&run.id).transpose());
+    Ok(read_all(entries.collect::<Result<_, _>>()?, now))
 }
 
 /// Collects the inputs of all runs of a workflow.
@@ -32,13 +33,6 @@ pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<Run
     let runs = runs.filter(|run| run.workflow.as_ref().is_some_and(|position| position.id == *workflow));
     let entries: Vec<LedgerEntry> = runs.map(|run| LedgerEntry::read(&run.run_dir())).collect();
     Ok(read_all(entries, now))
-}
-
-fn entries(ledger: &mut Ledger, since: Moment) -> Result<Vec<LedgerEntry>, LedgerError> {
-    let runs = ledger.runs(&RunFilter { active_since: Some(since), ..RunFilter::default() })?;
-    let active = runs.into_iter().filter(|run| was_active(run, since));
-    // Runs that were deleted in the meantime are omitted.
-    active.filter_map(|run| ledger.entry(&run.id).transpose()).collect()
 }
 
 /// Returns whether something happened in a run since this time, or will happen. Runs that finished or were

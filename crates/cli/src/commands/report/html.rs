@@ -5,6 +5,7 @@
 mod charts;
 
 use super::calls::{CallEnd, ToolCalls};
+use super::capital;
 use super::cost;
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::run_health::RunHealth;
@@ -145,11 +146,6 @@ fn tile(class: &str, name: &str, figure: &str, note: &str) -> Markup {
             @if !note.is_empty() { dd.note { (note) } }
         }
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut chars = text.chars();
-    chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
 }
 
 fn badge(health: RunHealth) -> Markup {

@@ -5,7 +5,7 @@ use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::run_timeline::SliceKind;
 use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::{cut, short_count};
-use crate::output::phrases::{self, counted, money};
+use crate::output::phrases::{self, counted, money, titled};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
 use longhaul_core::{Span, Usd};
@@ -96,7 +96,7 @@ fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resul
     }
     for run in urgent {
         writeln!(out, "  {}  {}", run.id, run.health.label())?;
-        writeln!(out, "    {}", line(&title(run), COLUMNS - 4))?;
+        writeln!(out, "    {}", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 4))?;
         wrapped(out, "    ", &super::explanation(run, clock))?;
         if let Some(advice) = &run.advice {
             wrapped(out, "    ", &super::sentence(advice))?;
@@ -107,14 +107,6 @@ fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Resul
         }
     }
     Ok(())
-}
-
-/// Returns the run's name, if it has one, and its task.
-fn title(run: &ReportRun) -> String {
-    match &run.name {
-        Some(name) => format!("{name}: {}", run.task),
-        None => run.task.clone(),
-    }
 }
 
 fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
@@ -204,7 +196,7 @@ fn models(out: &mut String, report: &ReportData) -> Result {
 
 fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
     writeln!(out, "\n{}  {}", run.id, run.health.label())?;
-    writeln!(out, "  {}", line(&title(run), COLUMNS - 2))?;
+    writeln!(out, "  {}", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 2))?;
     wrapped(out, "  ", &super::explanation(run, clock))?;
     wrapped(out, "  ", &super::facts(run, clock))?;
     if let Some(next) = run.next.as_ref().filter(|_| !run.health.is_urgent()) {

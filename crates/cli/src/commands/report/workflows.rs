@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::output::envelope_text::cut;
+use crate::output::phrases::titled;
 use crate::output::time::TimeFormat;
 use crate::workflow_history::WorkflowHistory;
 use longhaul_core::{Dollars, Moment, OutcomeKind, Rfc3339};
@@ -76,9 +77,6 @@ pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWo
 impl ReportWorkflow {
     /// Returns the name, if it has one, and the file.
     pub fn title(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{name}: {}", self.file),
-            None => self.file.clone(),
-        }
+        titled(self.name.as_deref(), &self.file)
     }
 }

@@ -45,11 +45,8 @@ pub fn runs(rows: &[(&Row, Option<String>)], now: Moment, width: usize, colors: 
 }
 
 fn line(row: &Row, now: Moment, width: usize) -> Vec<String> {
-    let task = match (&row.entry.error, &row.entry.name) {
-        (Some(error), _) => error.clone(),
-        (None, Some(name)) => format!("{name}: {}", row.entry.task),
-        (None, None) => row.entry.task.clone(),
-    };
+    let task = || phrases::titled(row.entry.name.as_deref(), &row.entry.task);
+    let task = row.entry.error.clone().unwrap_or_else(task);
     let active = row.entry.active.map_or_else(|| "-".to_owned(), |span| span.to_string());
     // The start of an id also selects the run.
     let id = fit(row.entry.id.as_str(), width.saturating_sub(REST_WIDTH));

@@ -150,7 +150,7 @@ fn commands_have_their_scope() {
     {
         check(name, ConfigScope::Printing);
     }
-    for name in ["watchdog", "finish-tool", "drill-agent", "completions", "man"] {
+    for name in ["watchdog", "finish-tool", "completions", "man"] {
         check(name, ConfigScope::Nothing);
     }
 }

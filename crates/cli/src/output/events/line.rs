@@ -7,8 +7,8 @@ use longhaul_store::rfc3339;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-// The `type` that distinguishes Longhaul's events from those of an agent.
-const TYPE: &str = "longhaul";
+/// The `type` that distinguishes Longhaul's events from those of an agent.
+pub const TYPE: &str = "longhaul";
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -40,37 +40,31 @@ pub struct EventPosition {
     pub seq: u64,
 }
 
-/// Formats a record that was decided at `at`. `seq` counts the records of the run, starting at 1.
-pub fn event_line(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    line_of_type(None, run, seq, at, record)
-}
-
-/// Formats the same record for a stream that mixes it with the agent's own events. Its `type` distinguishes
-/// it.
-pub fn stream_line(run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
-    line_of_type(Some(TYPE), run, seq, at, record)
-}
-
-fn line_of_type(r#type: Option<&'static str>, run: &str, seq: u64, at: Moment, record: &Record) -> Vec<u8> {
+/// Formats a record that was decided at `at`. `seq` counts the records of the run, starting at 1. Only a stream that mixes
+/// it with the agent's own events needs a `type`.
+pub fn record_line(
+    r#type: Option<&'static str>,
+    run: &str,
+    seq: u64,
+    at: Moment,
+    record: &Record,
+) -> Vec<u8> {
     let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
         unreachable!("a record is an object with string keys")
     };
     let decided_at = rest.remove("at").and_then(|at| at.as_u64());
     let record = rest.remove("record").unwrap_or_default();
-    line(&Line { r#type, run, seq, at: rfc3339(decided_at.map_or(at, Moment)), record, rest })
+    let at = rfc3339(decided_at.map_or(at, Moment));
+    output::line(&Line { r#type, run, seq, at, record, rest }).into_bytes()
 }
 
 pub fn gap_line(run: &str, from: u64, to: u64) -> Vec<u8> {
-    line(&EventGap { run, seq: to, omitted: to + 1 - from })
-}
-
-fn line(value: &impl Serialize) -> Vec<u8> {
-    output::line(value).into_bytes()
+    output::line(&EventGap { run, seq: to, omitted: to + 1 - from }).into_bytes()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{event_line, gap_line, stream_line};
+    use super::{TYPE, gap_line, record_line};
     use expect_test::{Expect, expect};
     use longhaul_core::{Fault, Moment, Outcome, OutcomeKind, Record, SessionId, Span};
 
@@ -83,20 +77,20 @@ mod tests {
         let at = Moment(1_763_775_245_120);
         let record = Record::SessionOpened { at, session: SessionId::from("0e9bdb0f") };
         check(
-            &event_line("kmzxqp", 4, Moment(0), &record),
+            &record_line(None, "kmzxqp", 4, Moment(0), &record),
             &expect![[r#"
                 {"run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         check(
-            &stream_line("kmzxqp", 4, Moment(0), &record),
+            &record_line(Some(TYPE), "kmzxqp", 4, Moment(0), &record),
             &expect![[r#"
                 {"type":"longhaul","run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         // A record without a time was decided at the time of its step.
         check(
-            &event_line("kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
+            &record_line(None, "kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":5,"at":"2025-11-22T01:34:05.120Z","record":"downtime","duration":2000}
             "#]],
@@ -104,7 +98,7 @@ mod tests {
         let outcome =
             Outcome { retry_at: Some(at), ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
         check(
-            &event_line("kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
+            &record_line(None, "kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":6,"at":"2025-11-22T01:34:05.120Z","record":"run_finished","outcome":{"fault":"usage_limit","kind":"retry_later","retry_at":1763775245120}}
             "#]],

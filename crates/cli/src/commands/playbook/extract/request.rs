@@ -4,7 +4,7 @@ use super::source::Source;
 use crate::api_judge::{self, SystemClock};
 use crate::args::playbook::ExtractArgs;
 use crate::commands::playbook::templates;
-use crate::failure::{Failure, OrFailure, code};
+use crate::failure::{Failure, OrFailure};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output, runtime};
 use jiff::tz::TimeZone;
@@ -115,14 +115,8 @@ fn judge_failure(error: JudgeError) -> Failure {
         RetryAdvice::NeedsPerson => OutcomeKind::NeedsPerson,
         RetryAdvice::Never => OutcomeKind::Failed,
     };
-    Failure {
-        hint: hint(&error),
-        error: error.message,
-        exit_code: code(outcome),
-        outcome,
-        fault: Some(error.fault),
-        run: None,
-    }
+    let hint = hint(&error);
+    Failure { hint, fault: Some(error.fault), ..Failure::new(outcome, error.message, "") }
 }
 
 /// Returns a hint, unless the message contains one.

@@ -12,6 +12,7 @@ use longhaul_playbook::worker::WorkerEvent;
 use std::path::Path;
 
 pub fn print_event(judge: JudgeKind, event: WorkerEvent<'_>) {
+    let name = |item: &Item| name_of(&item.queued.transcript);
     let print = |item: &Item, text: &str| output::print_status(&format!("{}: {text}", name(item)));
     match event {
         WorkerEvent::Started(item, slice) => {
@@ -72,10 +73,6 @@ pub fn warn_damaged_database(path: &Path) {
         &warning,
         Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
     );
-}
-
-fn name(item: &Item) -> String {
-    name_of(&item.queued.transcript)
 }
 
 pub fn name_of(transcript: &Path) -> String {
