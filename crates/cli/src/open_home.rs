@@ -124,7 +124,7 @@ pub fn find_target(home: &Home, request: &str) -> Result<RunOrWorkflow, Failure>
         let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
         return Ok(workflow.map_or(RunOrWorkflow::Run(run), RunOrWorkflow::Workflow));
     }
-    let is_run = home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
+    let is_run = is_run_id(request) && home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
     match find_workflow(home, request) {
         Ok(Some(workflow)) if !is_run => Ok(RunOrWorkflow::Workflow(workflow)),
         Err(failure) if !is_run => Err(failure),

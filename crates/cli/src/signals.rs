@@ -1,10 +1,11 @@
 //! Maps the process's signals to cancel requests: the first Ctrl-C interrupts, the second stops at once;
-//! SIGTERM and SIGHUP stop gracefully.
+//! SIGTERM and SIGHUP stop gracefully. Under `nohup`, SIGHUP stays ignored.
 
 use crate::failure::{Failure, OrFailure};
-use longhaul::Canceller;
+use longhaul::{Canceller, ignores_hang_up};
 use longhaul_core::CancelSource;
-use tokio::signal::unix::{SignalKind, signal};
+use std::future;
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 // More than a person presses.
@@ -26,7 +27,7 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
     let listen = |kind| signal(kind).or_unexpected("cannot listen to signals");
     let mut interrupt = listen(SignalKind::interrupt())?;
     let mut terminate = listen(SignalKind::terminate())?;
-    let mut hang_up = listen(SignalKind::hangup())?;
+    let mut hang_up = if ignores_hang_up() { None } else { Some(listen(SignalKind::hangup())?) };
     let (sender, receiver) = mpsc::channel(CANCELS_MAX);
     tokio::spawn(async move {
         let mut presses = 0_u32;
@@ -37,7 +38,7 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
                     if presses == 1 { CancelSource::Person } else { CancelSource::PersonNow }
                 }
                 _ = terminate.recv() => CancelSource::Sigterm,
-                _ = hang_up.recv() => CancelSource::Sighup,
+                () = received(hang_up.as_mut()) => CancelSource::Sighup,
             };
             if sender.send(source).await.is_err() {
                 return;
@@ -45,4 +46,14 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
         }
     });
     Ok(receiver)
+}
+
+/// Waits for the next signal, or forever if nothing listens.
+async fn received(signal: Option<&mut Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => future::pending().await,
+    }
 }

@@ -79,6 +79,7 @@ pub mod find_agent;
 mod follow;
 mod git;
 mod handoff;
+mod hang_up;
 pub mod history;
 pub mod ledger;
 mod live;
@@ -107,6 +108,7 @@ pub use channel::{Channel, ChannelError};
 pub use environment::{Environment, NotifiedCommand, NotifiedWorkflowCommand, StoreHint};
 pub use git::{GitError, create_repository};
 pub use handoff::{HandoffError, RecordedWork};
+pub use hang_up::ignores_hang_up;
 pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
 #[cfg(feature = "schema")]
 pub use notification::NotificationBody;

@@ -4,7 +4,7 @@
 //! `recover` finishes the work in the same session and repeats no side effect.
 
 use crate::call::{Call, Output, Running, wait_until};
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
     self, assert_done, recover, run_to_mid_tool, run_to_mid_tool_with, steps, with_each_agent,
 };
@@ -83,6 +83,18 @@ fn sigterm_suspends_and_recover_finishes() {
 #[test]
 fn sighup_suspends_and_recover_finishes() {
     suspend_with_each_agent("SIGHUP", Signal::HUP, 129);
+}
+
+#[test]
+fn closed_terminal_changes_nothing_under_nohup() {
+    let (stage, server) = (Stage::new(), Server::start(recovering::STEPS));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.program("nohup").args([LONGHAUL, "run", "--cwd"]).args([stage.work()]);
+    let run = run.args(["--agent-path"]).args([stage.agent()]).args(args).against(&server).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    run.signal(Signal::HUP);
+    assert_done(&stage, &run.output().envelope(0), 1);
+    assert!(suspensions(&stage).is_empty());
 }
 
 #[test]

@@ -43,7 +43,7 @@ impl Subscriber for Notifier<'_> {
     }
 
     /// Sends the notification of a long wait that is now on disk, and collects failures of earlier calls.
-    fn on_sync(&mut self, _is_new: bool) {
+    fn on_sync(&mut self, _view: &WorldView<'_>) {
         if let Some(notification) = self.due.take()
             && let Some(notification) = self.sender.claim(notification)
         {

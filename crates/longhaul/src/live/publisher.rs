@@ -31,6 +31,8 @@ struct Published {
     limits: Limits,
     usage: Usage,
     at: Moment,
+    /// Whether the files do not show the last step yet.
+    is_due: bool,
 }
 
 impl<'a> Publisher<'a> {
@@ -41,6 +43,7 @@ impl<'a> Publisher<'a> {
     fn publish(&mut self, view: &WorldView<'_>) {
         let Some(published) = &mut self.published else { return };
         (published.usage, published.at) = (usage_of(view.attempt, &published.state), view.at);
+        published.is_due = false;
         published.status.background = background_of(view.attempt);
         let dir = &self.config.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
@@ -70,17 +73,27 @@ impl<'a> Publisher<'a> {
 }
 
 impl Subscriber for Publisher<'_> {
-    /// Publishes the run after a step that recorded something. The final status is written last, by
+    /// Prepares the status after a step that recorded something. The final status is written last, by
     /// `write_final_status`.
     fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
-        if (step.records.is_empty() && self.published.is_some()) || run.state().outcome().is_some() {
+        if run.state().outcome().is_some() {
+            self.published = None;
+            return;
+        }
+        if step.records.is_empty() && self.published.is_some() {
             return;
         }
         let status = Status::new(self.config.dir.id(), run, policy, process::id(), view.at);
         let (state, limits) = (run.state().clone(), policy.limits);
         let usage = state.usage;
-        self.published = Some(Published { status, state, limits, usage, at: view.at });
-        self.publish(view);
+        self.published = Some(Published { status, state, limits, usage, at: view.at, is_due: true });
+    }
+
+    /// Publishes the steps that are now on disk: several at once if nothing was done in between.
+    fn on_sync(&mut self, view: &WorldView<'_>) {
+        if self.published.as_ref().is_some_and(|published| published.is_due) {
+            self.publish(view);
+        }
     }
 
     /// Publishes the usage and the background commands of the running attempt if they changed, at most once a

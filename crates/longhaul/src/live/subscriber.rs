@@ -2,6 +2,7 @@
 //! notifications and the caller's observer. A subscriber decides nothing, and its failure changes nothing.
 
 use super::attempt_process::AttemptProcess;
+use super::ended_attempts::EndedAttempts;
 use longhaul_agent::Decoder;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{AttemptPlan, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
@@ -15,14 +16,23 @@ pub(crate) struct WorldView<'a> {
     pub(crate) spawn_error: Option<&'a str>,
 }
 
+impl<'a> WorldView<'a> {
+    pub(crate) fn new(
+        at: Moment,
+        attempt: &'a Option<AttemptProcess>,
+        ended: &'a EndedAttempts,
+    ) -> WorldView<'a> {
+        WorldView { at, attempt: attempt.as_ref(), spawn_error: ended.spawn_error.as_deref() }
+    }
+}
+
 /// Receives what happens in a live run. Every method does nothing unless overridden.
 pub(crate) trait Subscriber {
     /// Called after each step, which is journaled but may not be on disk yet.
     fn on_step(&mut self, _run: &Run, _policy: &Policy, _view: &WorldView<'_>, _step: &Step) {}
 
-    /// Called before each action and each wait, when all steps so far are on disk. `is_new` is `false` if
-    /// they already were at the last call.
-    fn on_sync(&mut self, _is_new: bool) {}
+    /// Called before each action and each wait, when all steps so far are on disk.
+    fn on_sync(&mut self, _view: &WorldView<'_>) {}
 
     /// Called before each wait. Returns when it must be called again without an event, if ever.
     fn on_idle(&mut self, _view: &WorldView<'_>) -> Option<Moment> {

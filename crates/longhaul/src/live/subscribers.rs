@@ -55,8 +55,12 @@ impl<'a> Subscribers<'a> {
         self.observer.0.on_bytes(bytes);
     }
 
-    pub(crate) fn on_sync(&mut self, is_new: bool) {
-        self.each(|each| each.on_sync(is_new));
+    /// Called when all steps so far are on disk. `is_new` is `false` if they already were at the last call.
+    pub(crate) fn on_sync(&mut self, view: &WorldView<'_>, is_new: bool) {
+        self.each(|each| each.on_sync(view));
+        if is_new {
+            self.observer.0.on_sync();
+        }
         self.report_notify_failures();
     }
 
@@ -89,12 +93,6 @@ impl Subscriber for ObserverSubscriber<'_> {
     fn on_step(&mut self, run: &Run, policy: &Policy, view: &WorldView<'_>, step: &Step) {
         let snapshot = view.attempt.map(|attempt| attempt.decoder.snapshot());
         self.0.on_step(StepView { run, policy, at: view.at, snapshot }, step);
-    }
-
-    fn on_sync(&mut self, is_new: bool) {
-        if is_new {
-            self.0.on_sync();
-        }
     }
 
     fn on_messages(&mut self, messages: &[TranscriptMessage]) {

@@ -109,8 +109,7 @@ impl World for LiveWorld<'_> {
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
-        let view =
-            WorldView { at, attempt: self.attempt.as_ref(), spawn_error: self.ended.spawn_error.as_deref() };
+        let view = WorldView::new(at, &self.attempt, &self.ended);
         self.subscribers.each(|each| each.on_step(run, policy, &view, step));
     }
 
@@ -198,11 +197,7 @@ impl World for LiveWorld<'_> {
             if self.attempt.is_some() {
                 self.watchdog.start(&self.config.dir).await;
             }
-            let view = WorldView {
-                at: self.clock.at(),
-                attempt: self.attempt.as_ref(),
-                spawn_error: self.ended.spawn_error.as_deref(),
-            };
+            let view = WorldView::new(self.clock.at(), &self.attempt, &self.ended);
             let idle_until = self.subscribers.on_idle(&view);
             self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
             if let Some(span) = self.clock.sleep_since_last_call() {
@@ -215,7 +210,8 @@ impl World for LiveWorld<'_> {
 impl LiveWorld<'_> {
     fn sync(&mut self) -> Result<(), SuperviseError> {
         let is_new = self.journal.sync()?;
-        self.subscribers.on_sync(is_new);
+        let view = WorldView::new(self.clock.at(), &self.attempt, &self.ended);
+        self.subscribers.on_sync(&view, is_new);
         Ok(())
     }
 

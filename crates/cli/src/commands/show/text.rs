@@ -198,10 +198,6 @@ fn cost(output: &ShowOutput) -> String {
     if output.agent.subscription == Some(true) {
         cost.push_str("; at API prices: the agent uses a subscription");
     }
-    let is_running = output.attempts.last().is_some_and(|attempt| attempt.ended_at.is_none());
-    if output.outcome.is_none() && is_running {
-        cost.push_str("; without the running attempt");
-    }
     cost
 }
 
