@@ -1,9 +1,17 @@
 //! The async runtime of a command. Everything runs on this thread.
 
 use crate::failure::{Failure, OrFailure};
+use crate::output::out::Background;
 use tokio::runtime::{Builder, Runtime};
 
 pub fn new() -> Result<Runtime, Failure> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.or_unexpected("cannot start the runtime")
+}
+
+/// Supervises runs on this thread until `supervised` ends.
+pub fn supervise<F: Future>(supervised: F) -> Result<F::Output, Failure> {
+    let runtime = new()?;
+    let _background = Background::start();
+    Ok(runtime.block_on(supervised))
 }

@@ -19,8 +19,7 @@ pub fn cancel(global: &GlobalArgs, args: &CancelArgs) -> Result<u8, Failure> {
         RunOrWorkflow::Run(dir) => dir,
         RunOrWorkflow::Workflow(dir) => return loop_workflow::cancel(global, &home, dir, args.immediately),
     };
-    let runtime = runtime::new()?;
-    let report = runtime.block_on(finish(&home, dir, args.immediately, global))?;
+    let report = runtime::supervise(finish(&home, dir, args.immediately, global))??;
     print_end(global, &report);
     Ok(0)
 }

@@ -214,10 +214,9 @@ fn supervise_all(
 ) -> Result<Vec<u8>, Failure> {
     let format = output::format(global);
     let prints_report = !events.is_some_and(Writer::is_on_stdout);
-    let runtime = runtime::new()?;
     let is_single = workflows.len() + runs.len() == 1;
     let is_all = args.run.is_none();
-    runtime.block_on(LocalSet::new().run_until(async {
+    runtime::supervise(LocalSet::new().run_until(async {
         let mut supervised = JoinSet::new();
         for dir in workflows {
             let (home, global) = (home.clone(), global.clone());
@@ -268,5 +267,5 @@ fn supervise_all(
             }
         }
         Ok(codes)
-    }))
+    }))?
 }

@@ -76,7 +76,7 @@ pub fn supervise_and_print(
     let telemetry = TelemetryHandle::start();
     let supervised = |observer: &mut dyn Observer, format| {
         let (events, exporter) = (events.as_ref().map(Writer::queue), telemetry.exporter());
-        runtime::new()?.block_on(supervise(&supervisor(home), start, observer, format, events, exporter))
+        runtime::supervise(supervise(&supervisor(home), start, observer, format, events, exporter))?
     };
     let result = if detached {
         supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text)

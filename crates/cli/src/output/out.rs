@@ -4,6 +4,11 @@
 //! would interpret: control characters, and characters that change the direction of text. Colors are marks of
 //! `color_mark` until they get here.
 
+mod background;
+
+pub use background::Background;
+use background::wait_for_room;
+
 use super::color_mark;
 use super::envelope_text::is_control_like;
 use std::borrow::Cow;
@@ -46,12 +51,12 @@ pub fn print(text: &str) {
 
 /// Prints text on stderr. Errors are ignored, so the run continues without a terminal.
 pub fn print_stderr(text: &str) {
-    let _ = stderr().write_all(sanitize(text).as_bytes());
+    let _ = background::write(Stream::Stderr, sanitize(text).as_bytes());
 }
 
 /// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized.
 pub fn draw(frame: &str) -> io::Result<()> {
-    stderr().write_all(frame.as_bytes())
+    background::draw(frame.as_bytes())
 }
 
 /// Returns a writer of text on stdout.
@@ -116,13 +121,39 @@ fn record_error<T>(result: io::Result<T>) -> io::Result<T> {
     })
 }
 
+/// An output of this process.
+#[derive(Clone, Copy)]
+enum Stream {
+    Stdout,
+    Stderr,
+}
+
+impl Stream {
+    fn write(self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Stream::Stdout => {
+                let mut stdout = stdout();
+                // Without flushing, an error of the last line would be lost.
+                let written = write_all(&mut stdout, bytes).and_then(|()| wait_for_room(|| stdout.flush()));
+                record_error(written)
+            }
+            Stream::Stderr => write_all(&mut stderr(), bytes),
+        }
+    }
+}
+
+/// Writes to a stream that may be non-blocking.
+pub fn write_all(to: &mut impl Write, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        let written = wait_for_room(|| to.write(rest))?;
+        rest = &rest[written..];
+    }
+    Ok(())
+}
+
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let mut stdout = stdout();
-        let length = record_error(stdout.write(bytes))?;
-        // Without flushing, an error of the last line would be lost.
-        record_error(stdout.flush())?;
-        Ok(length)
+        background::write(Stream::Stdout, bytes).map(|()| bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

@@ -4,7 +4,7 @@
 //! in the changelog.
 
 use crate::call::Output;
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{STEPS, run_to_mid_tool_with};
 use crate::server::{Server, WORK};
 use expect_test::expect;
@@ -37,6 +37,26 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
         )
     };
     text.lines().map(|text| line(text) + "\n").collect()
+}
+
+#[test]
+fn reader_that_does_not_read_does_not_stop_the_supervisor() {
+    let stage = Stage::new();
+    // More than a pipe holds.
+    let text = format!("\n{}\n$ sleep 60\nNever.\n", "word ".repeat(60_000));
+    let server = Server::start(&text);
+    let home = stage.home().display().to_string();
+    let reader = format!(
+        "\"$@\" | {{ i=0; until grep -qs run_finished '{home}'/runs/*/*/journal.jsonl || [ $i = 300 ]; \
+         do i=$((i+1)); sleep 0.1; done; [ $i = 300 ] || cat; }}"
+    );
+    let run = stage.program("/bin/sh").args(["-c", &reader, "sh", LONGHAUL, "run", "--cwd"]).args([stage.work()]);
+    let run = run.args(["--agent-path"]).args([stage.agent()]);
+    let options = ["p", "--permission-mode", "bypassPermissions", "--time-limit", "2s", "--output-format", "stream-json"];
+    let output = run.args(options).against(&server).output();
+    let last = output.stdout.lines().last().unwrap_or_default();
+    let result: Value = serde_json::from_str(last).expect("the last line is the result");
+    assert_eq!(result["run"]["outcome"], "limit_reached", "{last}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::args::{AgentKind, DrillAgentKind, DrillArgs, GlobalArgs};
 use crate::commands::watchdog;
 use crate::failure::Failure;
 use crate::output::progress::ProgressDisplay;
-use crate::signals;
+use crate::{runtime, signals};
 use longhaul::{Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor};
 use longhaul_agent::{Program, default_environment};
 use longhaul_core::{
@@ -36,8 +36,8 @@ pub fn play(
     program: &Program,
 ) -> Result<(DrillResult, Option<PathBuf>), Failure> {
     let dir = tempfile::Builder::new().prefix("longhaul-drill-").tempdir().map_err(unexpected)?;
-    let runtime = crate::runtime::new()?;
-    let result = runtime.block_on(run_scenario(global, args, scenario, program, dir.path()))?;
+    let played = run_scenario(global, args, scenario, program, dir.path());
+    let result = runtime::supervise(played)??;
     let kept_dir = args.keep.then(|| dir.keep());
     Ok((result, kept_dir))
 }

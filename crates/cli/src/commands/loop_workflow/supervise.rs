@@ -22,11 +22,11 @@ pub fn supervise_and_print(
     detached: bool,
 ) -> Result<u8, Failure> {
     if detached {
-        let result = runtime::new()?.block_on(drive(home, start, &mut DetachedProgress::default()));
+        let result = runtime::supervise(drive(home, start, &mut DetachedProgress::default()))?;
         return result.map(|report| report.outcome.exit_code());
     }
     let mut progress = WorkflowProgress::new(global);
-    let report = runtime::new()?.block_on(drive(home, start, &mut progress));
+    let report = runtime::supervise(drive(home, start, &mut progress))?;
     progress.close();
     let report = report?;
     print_end(global, &report);

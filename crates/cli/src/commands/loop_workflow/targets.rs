@@ -45,7 +45,7 @@ pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, 
 
 /// Cancels a workflow, with or without a supervisor. Returns 0 once it is finished, whatever its outcome.
 pub fn cancel(global: &GlobalArgs, home: &Home, dir: WorkflowDir, immediately: bool) -> Result<u8, Failure> {
-    let report = runtime::new()?.block_on(finish(home, dir, immediately))?;
+    let report = runtime::supervise(finish(home, dir, immediately))??;
     print_end(global, &report);
     Ok(0)
 }

@@ -1,14 +1,11 @@
 //! Writes events to their destination. Runs on a separate thread, which may wait for a reader forever.
 
 use super::line::EventPosition;
+use crate::output::out::write_all;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
-use std::thread;
-use std::time::Duration;
 
-// The interval for retrying a full non-blocking pipe; 20 retries a second cost nothing.
-const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(50);
 /// The prefix of each of Longhaul's lines.
 const BEGIN: &[u8] = b"{\"run\":";
 
@@ -60,23 +57,11 @@ impl Sink {
                     }
                 })
             }),
-            Sink::Stream(stream) => write(stream, lines),
+            Sink::Stream(stream) => write_all(stream, lines),
             Sink::Fifo(_) => Err(io::ErrorKind::NotConnected.into()),
             Sink::Closed(error) => Err(io::Error::new(error.kind(), error.to_string())),
         }
     }
-}
-
-fn write(stream: &mut File, mut rest: &[u8]) -> io::Result<()> {
-    while !rest.is_empty() {
-        match stream.write(rest) {
-            Ok(written) => rest = &rest[written..],
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => thread::sleep(FULL_RETRY_INTERVAL),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 /// Calls `with` while no other supervisor writes to the file, because several runs may share one. The
