@@ -50,13 +50,22 @@ fn reader_that_does_not_read_does_not_stop_the_supervisor() {
         "\"$@\" | {{ i=0; until grep -qs run_finished '{home}'/runs/*/*/journal.jsonl || [ $i = 300 ]; \
          do i=$((i+1)); sleep 0.1; done; [ $i = 300 ] || cat; }}"
     );
-    let run = stage.program("/bin/sh").args(["-c", &reader, "sh", LONGHAUL, "run", "--cwd"]).args([stage.work()]);
+    let run =
+        stage.program("/bin/sh").args(["-c", &reader, "sh", LONGHAUL, "run", "--cwd"]).args([stage.work()]);
     let run = run.args(["--agent-path"]).args([stage.agent()]);
-    let options = ["p", "--permission-mode", "bypassPermissions", "--time-limit", "2s", "--output-format", "stream-json"];
+    let options = [
+        "p",
+        "--permission-mode",
+        "bypassPermissions",
+        "--time-limit",
+        "2s",
+        "--output-format",
+        "stream-json",
+    ];
     let output = run.args(options).against(&server).output();
     let last = output.stdout.lines().last().unwrap_or_default();
     let result: Value = serde_json::from_str(last).expect("the last line is the result");
-    assert_eq!(result["run"]["outcome"], "limit_reached", "{last}");
+    assert_eq!(result["run"]["outcome"], "out_of_time", "{last}");
 }
 
 #[test]
