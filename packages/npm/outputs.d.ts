@@ -1261,7 +1261,7 @@ export interface Cost {
    */
   basis: string;
   /**
-   * Grouping: `day`, `model`, `project`, `run` or `agent`.
+   * Grouping: `day`, `model`, `project`, `run`, `workflow` or `agent`.
    */
   by: string;
   /**
@@ -3355,7 +3355,7 @@ export interface RunResult {
    */
   is_error: boolean;
   /**
-   * Tokens and cost of all attempts, by model.
+   * Tokens and cost of the whole run, by model.
    */
   modelUsage: {
     [k: string]: ResultModelUsage;
@@ -3381,7 +3381,7 @@ export interface RunResult {
    */
   subtype: ResultSubtype;
   /**
-   * Reported cost plus estimated cost, of all attempts.
+   * Reported cost plus estimated cost, of the whole run.
    */
   total_cost_usd: Dollars;
   /**
@@ -3389,7 +3389,7 @@ export interface RunResult {
    */
   type: ResultType;
   /**
-   * Tokens of all attempts.
+   * Tokens of the whole run.
    */
   usage: ResultUsage;
 }

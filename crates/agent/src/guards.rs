@@ -174,7 +174,8 @@ impl Guards {
         let matches = |patterns: &[ToolPattern], tool: &str| {
             patterns.iter().any(|tools| names(tool).any(|name| tools.0.matches(name)))
         };
-        let is_allowed = self.allow_tools.is_empty() || matches(&self.allow_tools, tool);
+        let is_allowed =
+            tool == RESULT_TOOL || self.allow_tools.is_empty() || matches(&self.allow_tools, tool);
         let is_denied =
             matches(&self.deny_tools, tool) || (starts_commands(tool) && matches(&self.deny_tools, "Bash"));
         tool.is_empty() || !is_allowed || is_denied
@@ -318,6 +319,9 @@ mod tests {
         check(&["Read", "Monitor"], &[], "Monitor", true);
         // Names are case-sensitive: another spelling is another tool.
         check(&[], &["bash"], "Bash", true);
+        // The agent returns its result with this tool.
+        check(&["Read"], &[], "StructuredOutput", true);
+        check(&["Read"], &["StructuredOutput"], "StructuredOutput", false);
         // A call without a name could be any tool.
         check(&[], &["WebFetch"], "", false);
     }

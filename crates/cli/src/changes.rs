@@ -3,10 +3,11 @@
 
 use crate::args::{AgentKind, ChangeArgs};
 use crate::command_flags::check_channels;
-use crate::failure::Failure;
-use crate::guard_flags::{check_agent_args, texts};
+use crate::failure::{Failure, OrFailure};
+use crate::guard_flags::{check_skill_commands, texts};
 use crate::{check_flags, limit_flags};
 use longhaul::find_agent::find_claude;
+use longhaul_agent::Guards;
 use longhaul_core::RunSpec;
 use std::path::PathBuf;
 
@@ -19,8 +20,6 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     }
     check_channels(&args.notify, Some(&spec.cwd))?;
     let agent = &args.agent;
-    let is_guarded = !agent.allow_tools.is_empty() || !agent.deny_tools.is_empty();
-    check_agent_args("--allow-tools and --deny-tools", is_guarded, &spec.agent.args)?;
     spec.model = agent.model.clone().or(spec.model);
     spec.permission_mode = agent.permission_mode.clone().or(spec.permission_mode);
     if let Some(path) = &agent.agent_path {
@@ -32,6 +31,9 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     if !agent.deny_tools.is_empty() {
         spec.guards.deny_tools = texts(&agent.deny_tools);
     }
+    let guards = Guards::compile(&spec.guards, &spec.cwd)
+        .or_usage("cannot keep the guards of the run", "name another directory with --cwd")?;
+    check_skill_commands(&guards, &spec.agent.args)?;
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     args.policy.apply(&mut spec.policy);
     limit_flags::change("run", &args.limits, &args.more, &mut spec.policy.limits)?;

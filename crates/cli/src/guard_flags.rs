@@ -34,8 +34,14 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
         "cannot block a path",
         "name each path with --block-path: absolute, below `~/`, or relative to the working directory",
     )?;
-    check_agent_args("guards of commands", guards.must_disable_skill_commands(), &args.agent_args)?;
+    rules.block_paths = guards.block_paths.movable_paths();
+    check_skill_commands(&guards, &args.agent_args)?;
     Ok(rules)
+}
+
+/// Rejects arguments of the agent that would undo guards of commands.
+pub fn check_skill_commands(guards: &Guards, agent_args: &[String]) -> Result<(), Failure> {
+    check_agent_args("guards of commands", guards.must_disable_skill_commands(), agent_args)
 }
 
 /// Returns patterns as the user wrote them.

@@ -37,7 +37,8 @@ impl Hint for StoreError {
                 "see the first error; its session can still be resumed by its id".to_owned()
             }
             StoreError::Untrusted { path, .. } => format!(
-                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
+                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`; on a file \
+                 system without owners, set LONGHAUL_HOME to another directory",
                 quoted(&path.to_string_lossy())
             ),
             StoreError::Unreadable { written_by, .. } => {

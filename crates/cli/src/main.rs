@@ -97,7 +97,7 @@ fn run() -> ExitCode {
     let of_openclawpack = openclawpack::arguments(&arguments);
     let is_openclawpack = of_openclawpack.is_some();
     let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
-    let configured = match config::arguments::configure(&mut command, &typed) {
+    let configured = match config::arguments::configure(&mut command, &typed, &[]) {
         Ok(configured) => configured,
         Err(failure) => {
             output::print_error(&failure.error, failure.hint.as_deref());

@@ -5,6 +5,7 @@ use longhaul_store::read_regular;
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option<String>, Failure> {
     if prompt.is_none() && file.is_none() { Ok(None) } else { read(prompt, file).map(Some) }
@@ -20,10 +21,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
             (bytes, file.display().to_string())
         }
         (None, Some("-")) => {
-            let mut bytes = Vec::new();
-            io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
+            let bytes = read_stdin()
                 .or_usage("cannot read the prompt from stdin", "pass the prompt as an argument instead")?;
             (bytes, "stdin".to_owned())
         }
@@ -44,6 +42,17 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
         ));
     }
     Ok(prompt)
+}
+
+/// Returns all of stdin, also when it is read again.
+fn read_stdin() -> io::Result<Vec<u8>> {
+    static STDIN: OnceLock<Vec<u8>> = OnceLock::new();
+    if let Some(bytes) = STDIN.get() {
+        return Ok(bytes.clone());
+    }
+    let mut bytes = Vec::new();
+    io::stdin().lock().read_to_end(&mut bytes)?;
+    Ok(STDIN.get_or_init(|| bytes).clone())
 }
 
 /// Returns the directory that the arguments name, with symbolic links resolved.

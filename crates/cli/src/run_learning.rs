@@ -6,10 +6,10 @@ use crate::failure::Failure;
 use crate::{open_home, output, own_program};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::Program;
-use longhaul_core::{LearnOptions, RunSpec};
+use longhaul_core::LearnOptions;
 use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
-use longhaul_store::{DatabaseError, Plan, RunDir, SessionBaseline};
+use longhaul_store::{DatabaseError, Home, Plan, RunDir, SessionBaseline};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,18 +44,20 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
 pub fn queue_sessions(run: &Path) {
-    let Some(plan) = RunDir::from_path(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run))) else {
+    let Some((plan, run)) = RunDir::from_path(run.to_owned()).and_then(|run| Some((run.plan().ok()?, run)))
+    else {
         return;
     };
-    let (Plan { spec: RunSpec { learn: Some(learn), cwd, .. }, .. }, run) = plan else { return };
+    let Some(learn) = &plan.spec.learn else { return };
     // A judge that only a later version knows is not replaced by another.
     let Ok(judge) = learn.judge.parse::<JudgeKind>() else { return };
     let Ok(home) = open_home::locate() else { return };
+    let project = workflow_project(&home, &plan).unwrap_or_else(|| plan.spec.cwd.clone());
     let paths = LearningPaths::in_home(home.path());
     let queued = |(session, transcript): (String, PathBuf)| {
         let destination = hooks::session_api(&paths, &session)?;
         Some(Queued {
-            project: cwd.clone(),
+            project: project.clone(),
             session: Some(session),
             transcript,
             event: QueuedEvent::Run,
@@ -80,6 +82,13 @@ pub fn queue_sessions(run: &Path) {
             Some(&hint),
         );
     }
+}
+
+/// Returns the project of the workflow that started a run: a worktree does not outlive its run. `None` if no workflow
+/// started the run.
+pub fn workflow_project(home: &Home, plan: &Plan) -> Option<PathBuf> {
+    let workflow = home.find_workflow(plan.workflow.as_ref()?.id.as_str()).ok()??;
+    Some(workflow.plan().ok()?.project_dir.as_path().to_owned())
 }
 
 /// Starts a worker unless one is running, and does not wait for it. The worker leaves the terminal on its

@@ -220,7 +220,10 @@ impl Git {
             .envs([
                 ("GIT_OPTIONAL_LOCKS", "0"),
                 ("GIT_NO_REPLACE_OBJECTS", "1"),
+                // No user may be there to answer a prompt.
                 ("GIT_TERMINAL_PROMPT", "0"),
+                ("GIT_ASKPASS", ""),
+                ("SSH_ASKPASS_REQUIRE", "never"),
             ])
             .envs(AUTHOR)
             // Large files stay pointers, because a moved repository has no server to fetch them from.

@@ -4,5 +4,5 @@
 
 pub use longhaul_store::{
     CatchUpStats, CostRow, DatabaseError, JournalPosition, LedgerAttempt, LedgerEntry, LedgerError,
-    LedgerSpend, ModelUsage, Quarter, RunState,
+    LedgerSpend, ModelUsage, Quarter, RunState, VerifyStats,
 };

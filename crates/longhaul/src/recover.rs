@@ -4,7 +4,7 @@
 use crate::changes::record_start;
 use crate::clock::random_seed;
 use crate::dialect::dialect_of;
-use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_with, stream_of_original};
+use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_of, stream_of_original};
 use crate::supervise::RunningSupervisor;
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
@@ -58,7 +58,7 @@ async fn open_run<'a>(
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(RunningSupervisor<'a>, Event), SuperviseError> {
     let mut plan = dir.trusted_plan()?;
-    let (journal, loaded) = take_lock(&dir.journal_path()).await?;
+    let (journal, loaded) = take_lock(|| <Journal>::open_append(&dir.journal_path())).await?;
     dir.clear_scratch();
     let history = loaded.history();
     let run = history.run().clone();
@@ -136,7 +136,7 @@ async fn open_run<'a>(
         follow_ups.push(text.clone());
     }
     let context = environment.agent_context(plan.spec.clone(), dir.id().clone(), follow_ups)?;
-    if reopened.is_some() || processes_with(&marker).is_empty() {
+    if reopened.is_some() || processes_of(&marker)?.is_empty() {
         // A new marker, because a copy of the directory may continue at the same time.
         plan.marker = RunMarker::random();
         dir.replace_plan(&plan)?;
@@ -191,18 +191,16 @@ fn is_without_agent(phase: &Phase) -> bool {
     matches!(phase, Phase::New | Phase::Waiting { .. } | Phase::Suspended { .. } | Phase::Finished { .. })
 }
 
-/// Opens and locks a journal. Waits a moment, because the kernel may still hold the lock of a supervisor that was
-/// just killed.
-pub(crate) async fn take_lock<R: Serialize + DeserializeOwned>(
-    journal: &Path,
-) -> Result<(Journal<R>, LoadedJournal<R>), StoreError> {
+/// Opens and locks a journal with this function. Waits a moment, because the kernel may still hold the lock of a
+/// supervisor that was just killed.
+pub(crate) async fn take_lock<T>(open: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     for _ in 0..EXIT_POLLS_MAX {
-        match Journal::open_append(journal) {
+        match open() {
             Err(StoreError::JournalLocked { .. }) => tokio::time::sleep(EXIT_POLL_INTERVAL).await,
             opened => return opened,
         }
     }
-    Journal::open_append(journal)
+    open()
 }
 
 /// Returns the runs that have no supervisor and either no outcome or an unpublished one, the newest first. It

@@ -127,12 +127,12 @@ async fn is_supervised(dir: &RunDir) -> Result<bool, StoreError> {
 /// Returns the process of the run with the lowest PID. While it is running, there is no need to search for
 /// others.
 async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProcess>> {
-    let lowest = || processes_of(marker).into_iter().next();
-    let mut found = lowest();
+    let lowest = || processes_of(marker).map(|processes| processes.into_iter().next());
+    let mut found = lowest()?;
     if found.is_none() {
         // A process that is starting has its marker only a moment later.
         tokio::time::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX).await;
-        found = lowest();
+        found = lowest()?;
     }
     found.map(AdoptedProcess::from_handle).transpose()
 }

@@ -1,15 +1,15 @@
 //! Replaces a file atomically: a reader sees the old content or the new, never a part. A failure leaves the
 //! old file unchanged and no temporary file.
 
-use crate::files::{private, sync_dir};
+use crate::files::{make_dir, private, sync_dir};
 use crate::{StoreError, failpoint_io};
 use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 use std::fs::{self, File};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The events that a replaced file survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,18 +64,25 @@ pub(crate) struct TempFile {
 }
 
 impl TempFile {
-    /// Creates a hidden name that no other writer uses: it contains this process's id and a counter.
+    /// Creates a hidden name that no other writer uses: it contains this process's id, because the process may be
+    /// killed, and a random number, because every container has the same ids.
     pub(crate) fn next_to(path: &Path) -> TempFile {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        // The standard library has no other source of chance.
+        let random = RandomState::new().build_hasher().finish();
         let mut name = std::ffi::OsString::from(".");
         name.push(path.file_name().unwrap_or_default());
-        name.push(format!(".{}-{count}.new", std::process::id()));
+        name.push(format!(".{}-{random:x}.new", std::process::id()));
         TempFile { path: path.with_file_name(name) }
     }
 
+    /// Creates a directory with such a name.
+    pub(crate) fn create_dir_next_to(path: &Path) -> Result<TempFile, StoreError> {
+        let scratch = TempFile::next_to(path);
+        make_dir(&scratch.path).map_err(StoreError::io("create directory", &scratch.path))?;
+        Ok(scratch)
+    }
+
     pub(crate) fn create(&self) -> io::Result<File> {
-        // A killed process that had the same PID may have left a file under this name. It has no other owner.
         failpoint_io::open(private().write(true).create(true).truncate(true), &self.path)
     }
 

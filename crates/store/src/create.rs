@@ -48,9 +48,9 @@ impl Home {
     /// the run, so that the run can be found by its id.
     ///
     /// # Errors
-    /// Returns [`StoreError::RunIdInUse`] if the home, or the placement, has a run with the requested id, and
-    /// [`StoreError::Io`] if the directory cannot be created. Nothing of the run then remains, except perhaps
-    /// its workspace.
+    /// Returns [`StoreError::RunIdInUse`] if the home, or the placement, has a run with the requested id,
+    /// [`StoreError::Untrusted`] if its file system has no owners, and [`StoreError::Io`] if the directory cannot
+    /// be created. Nothing of the run then remains, except perhaps its workspace.
     pub fn create_run_at(
         &self,
         placement: &Placement,
@@ -68,8 +68,7 @@ impl Home {
             return Err(StoreError::RunIdInUse { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = open_day(&runs, day)?;
-        let scratch = TempFile::next_to(&day_path.join("run"));
-        make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
+        let scratch = TempFile::create_dir_next_to(&day_path.join("run"))?;
         let hidden = RunDir::new(scratch.path.clone(), RunId::from(""));
         let dirs = [hidden.attempts_path(), hidden.logs_path(), hidden.requests_path()];
         let mut journal = fill(&hidden, &dirs, plan)?;
@@ -193,6 +192,10 @@ fn no_free_id(dir: &Path) -> StoreError {
 }
 
 /// Creates these subdirectories, the journal and the plan.
+///
+/// # Errors
+/// Returns an error if a file cannot be created, or if the file system shows it as another user's or as writable by
+/// others: such a run could not be recovered.
 pub(crate) fn fill<R: Serialize + DeserializeOwned>(
     dir: &JournalDir,
     subdirs: &[PathBuf],
@@ -203,6 +206,7 @@ pub(crate) fn fill<R: Serialize + DeserializeOwned>(
     }
     let journal = Journal::create(&dir.journal_path())?;
     write_plan(&dir.plan_path(), plan)?;
+    dir.check_trusted()?;
     Ok(journal)
 }
 

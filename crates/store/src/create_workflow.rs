@@ -3,7 +3,7 @@
 
 use crate::atomic::TempFile;
 use crate::create::{fill, lock_dir, make_durable, open_day};
-use crate::files::{make_dir, make_dirs};
+use crate::files::make_dirs;
 use crate::{Day, Home, Journal, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::{RunId, WorkflowRecord};
 use std::fs::File;
@@ -19,8 +19,7 @@ impl Home {
         plan: &WorkflowPlan,
     ) -> Result<(WorkflowDir, Journal<WorkflowRecord>), StoreError> {
         let (day_path, first_of_day) = open_day(&self.workflows_path(), day)?;
-        let scratch = TempFile::next_to(&day_path.join("workflow"));
-        make_dir(&scratch.path).map_err(StoreError::io("create workflow directory", &scratch.path))?;
+        let scratch = TempFile::create_dir_next_to(&day_path.join("workflow"))?;
         let hidden = WorkflowDir::new(scratch.path.clone(), RunId::from(""));
         let mut journal = fill(&hidden, &[hidden.requests_path()], plan)?;
         let (path, id) = self.commit(&scratch, &day_path, None, roll)?;

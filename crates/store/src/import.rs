@@ -4,7 +4,7 @@
 
 use crate::atomic::{Durability, TempFile, replace_json};
 use crate::create::{is_occupied, make_durable, open_day};
-use crate::files::{make_dir, make_dirs, make_parents, private};
+use crate::files::{make_dirs, make_parents, private};
 use crate::run_id::is_run_id;
 use crate::{Day, Home, Plan, RunDir, StoreError, WorkflowDir, WorkflowPlan};
 use longhaul_core::RunId;
@@ -33,8 +33,7 @@ impl Home {
             return Err(StoreError::RunExists { run: id.clone(), dir });
         }
         let (day_path, first_of_day) = open_day(parent, day)?;
-        let scratch = TempFile::next_to(&day_path.join("run"));
-        make_dir(&scratch.path).map_err(StoreError::io("create run directory", &scratch.path))?;
+        let scratch = TempFile::create_dir_next_to(&day_path.join("run"))?;
         Ok(ImportedDir { scratch, day_path, first_of_day, id: id.clone() })
     }
 }

@@ -21,10 +21,10 @@ pub use catch_up::CatchUpStats;
 pub use costs::{CostBy, CostRow};
 pub use entry::{
     JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunState,
-    model_usage_of,
 };
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;
+pub use verify::VerifyStats;
 
 #[cfg(test)]
 mod tests;

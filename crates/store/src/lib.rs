@@ -74,7 +74,7 @@ pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJou
 pub use journal_dir::JournalDir;
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, JournalPosition, Ledger, LedgerAttempt, LedgerEntry, LedgerError,
-    LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState, model_usage_of,
+    LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState, VerifyStats,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use local_zone::local_zone;
@@ -83,7 +83,7 @@ pub use notify_receipts::NotifyFiles;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use redact::redact;
 pub use regular::{open_regular, read_at_most, read_regular, read_regular_to_string};
-pub use remove::OUTSIDE_LINK;
+pub use remove::{OUTSIDE_LINK, remove_dir};
 pub use run_dir::RunDir;
 pub use run_id::is_run_id;
 pub use section_log::add_section;

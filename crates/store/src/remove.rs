@@ -4,8 +4,9 @@ use crate::atomic::is_leftover;
 use crate::files::if_exists;
 use crate::session_lock::unused_locks;
 use crate::{Home, Journal, JournalDir, RunDir, StoreError};
-use std::fs::{self, DirEntry};
-use std::os::unix::fs::MetadataExt;
+use std::fs::{self, DirEntry, Permissions};
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 // A killed removal leaves a hidden directory, which the next one removes.
@@ -34,15 +35,15 @@ impl Home {
                 Err(error) => return Err(error),
             }
         }
-        fs::remove_dir_all(&hidden).map_err(StoreError::io("remove", &hidden))?;
+        remove_dir(&hidden).map_err(StoreError::io("remove", &hidden))?;
         // This succeeds only if the day has no other run or workflow.
         drop(fs::remove_dir(day));
         Ok(bytes)
     }
 
     /// Removes leftovers of killed removals, exports, imports, supervisors and other writers, and returns the bytes
-    /// of disk space it frees.
-    pub fn remove_leftovers(&self) -> Result<u64, StoreError> {
+    /// of disk space it frees. Reports the leftovers that cannot be removed.
+    pub fn remove_leftovers(&self, mut report: impl FnMut(StoreError)) -> Result<u64, StoreError> {
         let runs = self.runs_path();
         let days = if_exists(fs::read_dir(&runs)).map_err(StoreError::io("list runs", &runs))?;
         let workflow_days = list(&self.workflows_path());
@@ -56,8 +57,12 @@ impl Home {
             if name.starts_with(REMOVED_PREFIX) || is_leftover(&name) {
                 // The outside path is removed first, because only this link names it.
                 let outside = fs::read_link(entry.path().join(OUTSIDE_LINK)).ok();
-                bytes += outside.filter(|path| is_scratch(path)).map_or(0, |path| remove(&path));
-                bytes += remove(&entry.path());
+                for path in outside.filter(|path| is_scratch(path)).into_iter().chain([entry.path()]) {
+                    match remove(&path) {
+                        Ok(freed) => bytes += freed,
+                        Err(error) => report(StoreError::io("remove", &path)(error)),
+                    }
+                }
             } else if entry.path().parent() != Some(self.path()) {
                 bytes += clear_scratch(&entry.path());
             }
@@ -78,7 +83,7 @@ fn clear(dir: &Path, is_entered: &dyn Fn(&Path) -> bool) -> u64 {
     let clear_entry = |entry: DirEntry| {
         let path = entry.path();
         if is_leftover(&entry.file_name().to_string_lossy()) {
-            remove(&path)
+            remove(&path).unwrap_or(0)
         } else if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) && is_entered(&path) {
             clear(&path, is_entered)
         } else {
@@ -98,12 +103,28 @@ fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".longhaul-"))
 }
 
-/// Removes a file, a link or a directory, and returns the bytes of disk space it frees.
-fn remove(path: &Path) -> u64 {
+/// Removes a file, a link or a directory, if it exists, and returns the bytes of disk space it frees.
+fn remove(path: &Path) -> io::Result<u64> {
     let freed = disk_bytes(path);
     let is_dir = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
-    let result = if is_dir { fs::remove_dir_all(path) } else { fs::remove_file(path) };
-    result.map_or(0, |()| freed)
+    let result = if is_dir { remove_dir(path) } else { fs::remove_file(path) };
+    Ok(if_exists(result)?.map_or(0, |()| freed))
+}
+
+/// Removes a directory, even if it has read-only directories. Agents leave them, such as the module cache of Go.
+pub fn remove_dir(path: &Path) -> io::Result<()> {
+    fs::remove_dir_all(path).or_else(|_| {
+        make_writable(path);
+        fs::remove_dir_all(path)
+    })
+}
+
+/// Makes a directory and all directories in it writable. Removing them fails if this fails.
+fn make_writable(dir: &Path) {
+    let metadata = fs::symlink_metadata(dir).ok().filter(|metadata| metadata.is_dir());
+    let Some(metadata) = metadata else { return };
+    let _ = fs::set_permissions(dir, Permissions::from_mode(metadata.mode() | 0o700));
+    list(dir).for_each(|entry| make_writable(&entry.path()));
 }
 
 impl JournalDir {
@@ -161,9 +182,48 @@ mod tests {
         let leftover = home.runs_path().join("2026-01-01/.removed-bcd");
         fs::create_dir_all(&leftover).expect("it is made");
         fs::write(leftover.join("stream"), vec![b'x'; 5_000]).expect("it is written");
-        assert!(home.remove_leftovers().expect("the home can be read") >= 5_000);
+        assert!(removed_leftovers(&home) >= 5_000);
         assert!(!leftover.exists());
-        assert_eq!(home.remove_leftovers().expect("the home can be read"), 0);
+        assert_eq!(removed_leftovers(&home), 0);
+    }
+
+    fn removed_leftovers(home: &Home) -> u64 {
+        home.remove_leftovers(|error| unreachable!("{error}")).expect("the home can be read")
+    }
+
+    /// For root, permissions are no obstacle.
+    #[test]
+    fn removes_read_only_directories() {
+        let (_dir, home) = Home::temporary();
+        let day = "2026-01-01".parse().expect("a date");
+        let dir = home.create_run(&day, 1, &plan()).expect("a run").dir;
+        let leftover = home.runs_path().join("2026-01-01/.removed-bcd");
+        for path in [dir.workspace_path(), leftover.clone()] {
+            let cache = path.join("mod/cache");
+            fs::create_dir_all(&cache).expect("it is made");
+            fs::write(cache.join("go.mod"), "module m").expect("it is written");
+            for path in [&cache, &path.join("mod")] {
+                fs::set_permissions(path, Permissions::from_mode(0o555)).expect("the test owns it");
+            }
+        }
+        home.remove(&dir, &[]).expect("it is removed");
+        removed_leftovers(&home);
+        assert!(!dir.path().exists() && !leftover.exists());
+    }
+
+    #[test]
+    fn failed_removal_is_an_error() {
+        let (_dir, home) = Home::temporary();
+        let day = "2026-01-01".parse().expect("a date");
+        let dir = home.create_run(&day, 1, &plan()).expect("a run").dir;
+        // A run cannot be renamed to a directory that is not empty.
+        let obstacle = dir.path().with_file_name(format!("{REMOVED_PREFIX}{}", dir.id()));
+        fs::create_dir_all(obstacle.join("full")).expect("it is made");
+        let error = home.remove(&dir, &[]).expect_err("it is in the way");
+        assert!(matches!(error, StoreError::Io { action: "remove", .. }), "{error}");
+        assert!(dir.path().exists());
+        removed_leftovers(&home);
+        home.remove(&dir, &[]).expect("nothing is in the way");
     }
 
     #[test]
@@ -193,7 +253,7 @@ mod tests {
             fs::create_dir_all(file.parent().expect("a directory")).expect("it is made");
             fs::write(file, "half of it").expect("it is written");
         }
-        assert!(home.remove_leftovers().expect("the home can be read") > 0);
+        assert!(removed_leftovers(&home) > 0);
         assert!(files.iter().all(|file| !file.exists()));
         assert!(kept.iter().all(|file| file.exists()));
     }
@@ -217,7 +277,7 @@ mod tests {
             fs::write(file, "half of it").expect("it is written");
             std::os::unix::fs::symlink(file, scratch.join(OUTSIDE_LINK)).expect("it is made");
         }
-        assert!(home.remove_leftovers().expect("the home can be read") > 0);
+        assert!(removed_leftovers(&home) > 0);
         let exists = |path: &&std::path::PathBuf| path.exists();
         assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(exists).count(), 0);
         assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(exists).count(), 3);

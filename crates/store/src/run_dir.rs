@@ -8,9 +8,9 @@
 //! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json, usage.json
 //!                  answers.json if the agent asked questions; background.json if background tasks ended with it;
 //!                  watchdog.json if a watchdog stopped it; input: the FIFO of a guarded agent while it runs
-//!   summary/       argv.json, stream.jsonl, stderr.log of the model that summarized older work, if one did
+//!   summary/       argv.json, stream.jsonl, stderr.log, usage.json of the model that summarized older work, if one did
 //! checks/001.log   output of the check commands, and the findings of the reviewer
-//! reviews/001/     argv.json, stream.jsonl, stderr.log of a reviewer process
+//! reviews/001/     argv.json, stream.jsonl, stderr.log, usage.json of a reviewer process
 //! logs/            transcript.jsonl, derived during the run; cost_summary.json, session.json when it ends
 //!                  for a harness also transcript.json, and exec.stdout.log, exec.stderr.log after each attempt
 //!                  notify-NAME.N.log: output of the Nth notification command

@@ -168,7 +168,8 @@ impl SpanRecorder {
     }
 
     fn end_run(&mut self, at: Moment, outcome: &Outcome) {
-        let attempts = self.history.state().attempts();
+        let state = self.history.state();
+        let attempts = state.attempts().saturating_sub(state.attempts_before);
         let mut attributes = usage_attributes(&self.history.usage_since_reopen());
         attributes.push(KeyValue::new(attributes::OUTCOME, outcome.kind.as_str()));
         attributes.push(KeyValue::new(attributes::ATTEMPTS, i64::from(attempts)));

@@ -47,7 +47,7 @@ impl Permissions {
             return self.refuse(id);
         };
         let Some(call) = calls.merge(&request.tool_call) else { return self.refuse(id) };
-        let verdict = self.verdict(call);
+        let verdict = self.verdict(call, false);
         let (verdict, outcome) = answer(verdict, &request.options);
         call.verdict = Some(verdict);
         match verdict {
@@ -68,18 +68,14 @@ impl Permissions {
         }
     }
 
-    /// Records the end of a call. A call that ran although it was denied, or that would have been denied, is a
-    /// lapse.
+    /// Records the end of a call. A call that ran although it was denied, or that would have been denied with its
+    /// final input, is a lapse.
     pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall, failed: bool) {
         self.pending.remove(id);
-        let verdict = call.verdict.unwrap_or_else(|| {
-            // The agent did not ask. Its own settings allowed the call.
-            match self.verdict(call) {
-                CallVerdict::NotAllowed => CallVerdict::Allowed,
-                verdict => verdict,
-            }
-        });
-        self.lapsed |= !failed && !self.guards.is_empty() && verdict != CallVerdict::Allowed;
+        // If the agent did not ask, its own settings allowed the call.
+        let was_allowed = call.verdict.is_none_or(|verdict| verdict == CallVerdict::Allowed);
+        let is_lapse = !was_allowed || self.verdict(call, true) == CallVerdict::Denied;
+        self.lapsed |= is_lapse && !failed && !self.guards.is_empty();
     }
 
     /// Drops the answers of an exchange that ended.
@@ -94,7 +90,7 @@ impl Permissions {
         self.pending.values_mut().filter_map(Option::take).chain(refusals).collect()
     }
 
-    fn verdict(&self, call: &AcpCall) -> CallVerdict {
+    fn verdict(&self, call: &AcpCall, has_ended: bool) -> CallVerdict {
         if self.guards.is_empty() {
             return CallVerdict::NotAllowed;
         }
@@ -102,7 +98,8 @@ impl Permissions {
         if call.tool() == OTHER && !self.guards.deny_tools.is_empty() {
             return CallVerdict::Denied;
         }
-        let guarded = GuardedCall::new(call.tool(), &call.input).in_context(&self.cwd, false);
+        let input = call.guarded_input(has_ended);
+        let guarded = GuardedCall::new(call.tool(), input).in_context(&self.cwd, false);
         match self.guards.verdict(&guarded) {
             Verdict::Allow if self.guards.allow_tools.is_empty() => CallVerdict::NotAllowed,
             Verdict::Allow => CallVerdict::Allowed,

@@ -45,6 +45,8 @@ pub(super) struct AcpCalls {
 
 /// The name of tools whose kind says nothing about them.
 pub(super) const OTHER: &str = "Other";
+const THINK: &str = "Think";
+const NO_INPUT: &str = "{}";
 
 /// Returns the name of a kind of tools.
 pub(super) fn tool_name(kind: ToolKind) -> &'static str {
@@ -54,7 +56,7 @@ pub(super) fn tool_name(kind: ToolKind) -> &'static str {
         ToolKind::Search => "Grep",
         ToolKind::Execute => "Bash",
         ToolKind::Fetch => "WebFetch",
-        ToolKind::Think => "Think",
+        ToolKind::Think => THINK,
         _ => OTHER,
     }
 }
@@ -73,8 +75,12 @@ impl AcpCalls {
             call.title.clone_from(title);
         }
         if let Some(input) = fields.raw_input.as_ref().filter(|input| !input.is_null()) {
-            call.input = input.to_string();
-            call.command = command(input);
+            let json = input.to_string();
+            // Some agents ask for permission without repeating the input.
+            if json != NO_INPUT || call.input.is_empty() {
+                call.input = json;
+                call.command = command(input);
+            }
         }
         Some(call)
     }
@@ -89,6 +95,13 @@ impl AcpCall {
     /// Returns the name of its tool for guards and effect rules.
     pub(super) fn tool(&self) -> &'static str {
         tool_name(self.kind)
+    }
+
+    /// Returns the input for guards. A missing input counts as denied. So does an empty one as long as the call is open:
+    /// the agent may not have stated the input yet. In the end, a tool of an unknown kind may have none.
+    pub(super) fn guarded_input(&self, has_ended: bool) -> &str {
+        let may_be_empty = has_ended && [OTHER, THINK].contains(&self.tool());
+        if self.input == NO_INPUT && !may_be_empty { "" } else { &self.input }
     }
 
     /// Returns the call on one line.

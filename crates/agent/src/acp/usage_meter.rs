@@ -193,8 +193,8 @@ impl AcpUsageMeter {
         let reported = self.cost_before.zip(self.cost).map(|(before, now)| now.saturating_sub(before));
         let all = turn.tokens + truncated;
         let priced = if reported.is_some() { turn.uncovered.tokens(self.context) } else { all };
-        let priced = BilledTokens { tokens: priced, ..BilledTokens::default() };
-        let price = self.prices.price(model.unwrap_or_default(), priced);
+        let billed = BilledTokens { tokens: priced, ..BilledTokens::default() };
+        let price = self.prices.price(model.unwrap_or_default(), billed);
         let usage = Usage {
             tokens: turn.tokens,
             truncated_tokens: truncated,
@@ -203,7 +203,7 @@ impl AcpUsageMeter {
             turns: turn.stated + turn.unstated.messages - u32::from(turn.is_open),
             reported_cost: reported.unwrap_or(Usd::ZERO),
             estimated_cost: price.map_or(Usd::ZERO, usd_from_nano),
-            unpriced: reported.is_none() && price.is_none() && all.total() > 0,
+            unpriced: price.is_none() && priced.total() > 0,
         };
         self.committed.plus(usage)
     }

@@ -51,8 +51,10 @@ pub(super) struct GuardHooks {
     open_calls: BTreeSet<u64>,
     /// Calls whose request was withdrawn, unless the agent has since reported an interrupt.
     withdrawn_calls: BTreeSet<u64>,
-    /// Calls that were denied and have no result yet.
-    denied_calls: BTreeSet<u64>,
+    /// Calls with a verdict and without a result.
+    decided_calls: BTreeMap<u64, DecidedCall>,
+    /// Tools of which a project's hook rewrote a call into one that the guards deny. The hook names no call.
+    rewritten_tools: BTreeSet<u64>,
     /// The directory of the last call, and whether the agent bypasses permissions.
     context: (String, bool),
     /// The last call, if it was denied because of a URL.
@@ -61,6 +63,12 @@ pub(super) struct GuardHooks {
     pub(super) questions: Questions,
     /// Whether a call was made or rejected without a verdict.
     lapsed: bool,
+}
+
+#[derive(Debug)]
+struct DecidedCall {
+    tool: u64,
+    is_denied: bool,
 }
 
 #[derive(Debug)]
@@ -92,10 +100,12 @@ impl GuardHooks {
                 self.context = (guarded.cwd.to_owned(), guarded.bypasses_permissions);
                 let denied = self.denied;
                 let (line, given_answers) = self.decide(id, &guarded);
-                if self.denied > denied && self.denied_calls.len() < OPEN_MAX {
-                    self.denied_calls.insert(call);
+                let (tool, is_denied) = (fingerprint(guarded.tool), self.denied > denied);
+                if self.decided_calls.len() < OPEN_MAX {
+                    self.decided_calls.insert(call, DecidedCall { tool, is_denied });
                 }
-                self.blocked = (self.denied > denied).then(|| blocked(&self.guards, &guarded)).flatten();
+                self.lapsed |= !is_denied && self.rewritten_tools.contains(&tool);
+                self.blocked = is_denied.then(|| blocked(&self.guards, &guarded)).flatten();
                 (Some(line), given_answers)
             }
             // Another program's hook, which its own host answers.
@@ -147,11 +157,16 @@ impl GuardHooks {
     pub(super) fn on_tool_result(&mut self, call: &str, is_error: bool) {
         let call = fingerprint(call);
         self.pending.retain(|_, pending| pending.call != call);
-        self.lapsed |= self.denied_calls.remove(&call) && !is_error;
+        if let Some(DecidedCall { tool, is_denied: true }) = self.decided_calls.remove(&call) {
+            self.lapsed |= !is_error;
+            // The hook had rewritten this call, which was not made.
+            self.rewritten_tools.remove(&tool);
+        }
     }
 
     /// Checks the reply of a project's hook. If it replaced the input of a call, the agent runs the
-    /// replacement without another request. The guards must therefore allow the replacement, too (2.1.330).
+    /// replacement without another request. The guards must therefore allow the replacement, too (2.1.330). If
+    /// they denied the call itself, the agent runs neither.
     pub(super) fn on_project_hook(&mut self, note: &Note<'_>) {
         let Some(tool) =
             note.hook_name.as_str().strip_prefix("PreToolUse:").filter(|_| !self.guards.is_empty())
@@ -163,7 +178,11 @@ impl GuardHooks {
         let input = input.to_string();
         let (cwd, bypasses_permissions) = &self.context;
         let call = GuardedCall::new(tool, &input).in_context(cwd, *bypasses_permissions);
-        self.lapsed |= self.verdict(&call) != Verdict::Allow;
+        if self.verdict(&call) != Verdict::Allow {
+            let tool = fingerprint(tool);
+            self.lapsed |= self.decided_calls.values().any(|call| call.tool == tool && !call.is_denied);
+            self.rewritten_tools.insert(tool);
+        }
     }
 
     /// Drops the withdrawn request of an interrupted call. A signal to the agent withdraws requests, too, and
@@ -258,7 +277,7 @@ fn response(verdict: &Verdict) -> Value {
 mod tests {
     use super::{ANSWER_BYTES_MAX, GuardHooks, OPEN_MAX, encode_verdict, register};
     use crate::claude::wire::{Note, ResultMeta, parse};
-    use crate::{Answers, Guards, ToolPattern, Verdict};
+    use crate::{Answers, BlockedPaths, Guards, ToolPattern, Verdict};
     use expect_test::expect;
     use serde_json::json;
 
@@ -437,6 +456,45 @@ mod tests {
             assert!(!answers(&mut hooks).is_empty(), "call {number} is not answered");
             hooks.on_tool_result(&format!("call-{number}"), false);
         }
+    }
+
+    #[test]
+    fn rewritten_call_is_lapse_unless_denied() {
+        fn ask(hooks: &mut GuardHooks, id: &str, command: &str) {
+            let line = format!(
+                r#"{{"type":"control_request","request_id":"{id}","request":{{"subtype":"hook_callback",
+                "callback_id":"longhaul-guard","tool_use_id":"call-{id}","input":{{"tool_name":"Bash",
+                "tool_input":{{"command":"{command}"}}}}}}}}"#
+            );
+            let note: Note<'_> = parse(line.as_bytes()).expect("a request");
+            hooks.on_request(id, &note.request);
+        }
+        fn rewrite(hooks: &mut GuardHooks, command: &str) {
+            let answer = json!({ "hookSpecificOutput": { "updatedInput": { "command": command } } });
+            let line = json!({ "hook_name": "PreToolUse:Bash", "stdout": answer.to_string() }).to_string();
+            hooks.on_project_hook(&parse::<Note<'_>>(line.as_bytes()).expect("a reply"));
+        }
+        let check = |command: &str, replacement: &str, lapses: bool| {
+            for rewrites_first in [false, true] {
+                let block_paths = BlockedPaths::new(&["secret".to_owned()], "/work", "").expect("a path");
+                let mut hooks = GuardHooks::new(Guards { block_paths, ..Guards::default() }, false);
+                if rewrites_first {
+                    rewrite(&mut hooks, replacement);
+                    ask(&mut hooks, "1", command);
+                } else {
+                    ask(&mut hooks, "1", command);
+                    rewrite(&mut hooks, replacement);
+                }
+                hooks.on_tool_result("call-1", true);
+                // The rewrite concerns no later call.
+                ask(&mut hooks, "2", "ls");
+                assert_eq!(hooks.has_lapsed(), lapses, "{command} {replacement} {rewrites_first}");
+            }
+        };
+        check("ls", "pwd", false);
+        check("ls", "cat secret", true);
+        // The agent makes neither call.
+        check("cat secret", "cat ./secret", false);
     }
 
     #[test]

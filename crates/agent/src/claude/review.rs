@@ -5,7 +5,6 @@ use super::invocation::one_shot;
 use crate::review::REVIEW_SCHEMA;
 use crate::{AgentContext, Invocation, REVIEW_TURNS_MAX, ReviewRequest};
 use serde_json::json;
-use std::path::Path;
 
 /// The tools of a reviewer. None of them writes, runs a command or reaches the network.
 const TOOLS: [&str; 3] = ["Read", "Grep", "Glob"];
@@ -43,21 +42,9 @@ fn tools(context: &AgentContext) -> Vec<&'static str> {
 
 /// Returns permission rules that deny reading blocked paths. Searches obey them, too (2.1.330).
 fn denied_reads(context: &AgentContext) -> Vec<String> {
-    let guards = &context.spec.guards;
-    let resolved = guards.block_paths.iter().map(|path| {
-        let in_home = path.strip_prefix("~/").zip(guards.home.as_deref());
-        match in_home {
-            Some((rest, home)) => Path::new(home).join(rest),
-            None => context.spec.cwd.join(path),
-        }
-    });
+    let paths = context.guards().block_paths.absolute_paths();
     // A leading `//` starts at the root of the file system.
-    let rules = resolved.flat_map(|path| {
-        let path = path.display().to_string();
-        let path = path.trim_end_matches('/');
-        [format!("Read(/{path})"), format!("Read(/{path}/**)")]
-    });
-    rules.collect()
+    paths.flat_map(|path| [format!("Read(/{path})"), format!("Read(/{path}/**)")]).collect()
 }
 
 #[cfg(test)]
@@ -118,7 +105,7 @@ mod tests {
     fn guards_apply_to_reading() {
         let guarded = context(|spec| {
             spec.guards.deny_tools = vec!["G*".to_owned()];
-            spec.guards.block_paths = vec!["secrets".to_owned(), "/etc/".to_owned(), "~/.ssh".to_owned()];
+            spec.guards.block_paths = vec!["./secrets".to_owned(), "/etc/".to_owned(), "~/.ssh".to_owned()];
             spec.guards.home = Some("/home/me".to_owned());
         });
         check(

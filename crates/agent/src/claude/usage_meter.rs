@@ -50,6 +50,8 @@ struct UsageInterval {
     /// than is billed.
     truncated_input_nano: u64,
     truncated_output_nano: u64,
+    /// Whether a truncated message has no price.
+    truncated_unpriced: bool,
     /// Whether the final usage of a message is unknown.
     guessed: bool,
 }
@@ -210,6 +212,7 @@ impl UsageMeter {
             nano,
             truncated_input_nano,
             truncated_output_nano,
+            truncated_unpriced: counted.unpriced && !complete,
             guessed: complete && !exact,
         }
     }
@@ -223,8 +226,9 @@ impl UsageMeter {
         let reported = reported_tokens(line);
         let cost = self.reported_cost(line);
         if let Some(cost) = cost {
-            let estimated_cost = reported.map(|reported| self.unreported_cost(reported)).unwrap_or_default();
-            interval = Usage { reported_cost: cost, estimated_cost, unpriced: false, ..interval };
+            let unreported = reported.map(|reported| self.unreported_cost(reported));
+            let (estimated_cost, unpriced) = unreported.unwrap_or_default();
+            interval = Usage { reported_cost: cost, estimated_cost, unpriced, ..interval };
         }
         if let Some(reported) = reported {
             interval.tokens =
@@ -244,17 +248,21 @@ impl UsageMeter {
         self.has_update = true;
     }
 
-    /// Returns the cost that a report omits, because all that was sent is billed. Of a truncated message, the report
-    /// contains the input and the first token. If the API sent an error in the stream, it lacks both (2.1.330).
-    fn unreported_cost(&self, reported: Tokens) -> Usd {
+    /// Returns the cost that a report omits, because all that was sent is billed, and whether part of it has no price.
+    /// Of a truncated message, the report contains the input and the first token. If the API sent an error in the
+    /// stream, it lacks both (2.1.330).
+    fn unreported_cost(&self, reported: Tokens) -> (Usd, bool) {
         let Usage { tokens: counted, truncated_tokens: truncated, .. } = self.interval.usage;
         let missing = |nano: u64, tokens: fn(Tokens) -> u64| {
             let (counted, truncated) = (tokens(counted), tokens(truncated));
             let missing = (counted + truncated).saturating_sub(tokens(reported)).min(truncated);
-            (u128::from(nano) * u128::from(missing) / u128::from(truncated.max(1))) as u64
+            let cost = (u128::from(nano) * u128::from(missing) / u128::from(truncated.max(1))) as u64;
+            (cost, missing > 0)
         };
         let input = missing(self.interval.truncated_input_nano, prompt_tokens);
-        usd_from_nano(input + missing(self.interval.truncated_output_nano, |tokens| tokens.output))
+        let output = missing(self.interval.truncated_output_nano, |tokens| tokens.output);
+        let unpriced = self.interval.truncated_unpriced && (input.1 || output.1);
+        (usd_from_nano(input.0 + output.0), unpriced)
     }
 
     fn reported_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
@@ -365,6 +373,7 @@ impl UsageInterval {
         self.nano = self.nano.saturating_add(other.nano);
         self.truncated_input_nano = self.truncated_input_nano.saturating_add(other.truncated_input_nano);
         self.truncated_output_nano = self.truncated_output_nano.saturating_add(other.truncated_output_nano);
+        self.truncated_unpriced |= other.truncated_unpriced;
         self.guessed |= other.guessed;
     }
 }

@@ -66,6 +66,25 @@ impl BlockedPaths {
         Ok(blocked)
     }
 
+    /// Returns the paths as absolute ones, without `.` and `..`.
+    pub fn absolute_paths(&self) -> impl Iterator<Item = String> {
+        self.parts.iter().map(|parts| format!("/{}", parts.join("/")))
+    }
+
+    /// Returns the paths in a form that follows the working directory if it moves: relative if they are below it. A path
+    /// below `~` stays as it is, and every other one is absolute.
+    pub fn movable_paths(&self) -> Vec<String> {
+        let cwd = path_parts(&self.cwd);
+        let movable = |(text, parts): (&String, &Vec<String>)| match parts.strip_prefix(cwd.as_slice()) {
+            _ if text.starts_with('~') => text.clone(),
+            // A name can begin with `~`, too.
+            Some(below @ [first, ..]) if first.starts_with('~') => format!("./{}", below.join("/")),
+            Some(below) => below.join("/"),
+            None => format!("/{}", parts.join("/")),
+        };
+        self.texts.iter().zip(&self.parts).map(movable).collect()
+    }
+
     /// Returns whether no path is blocked.
     pub fn is_empty(&self) -> bool {
         self.texts.is_empty()
@@ -258,6 +277,23 @@ mod tests {
         }
         check("a\nb", Err(BlockedPathError::Control));
         assert_eq!(BlockedPaths::new(&[], "/code/repo", "/home/dev"), Ok(BlockedPaths::default()));
+    }
+
+    #[test]
+    fn blocked_paths_follow_the_working_directory() {
+        let check = |text: &str, movable: &str, absolute: &str| {
+            let blocked =
+                BlockedPaths::new(&[text.to_owned()], "/home/dev/repo", "/home/dev").expect("a path");
+            assert_eq!(blocked.movable_paths(), [movable], "{text}");
+            assert_eq!(blocked.absolute_paths().collect::<Vec<_>>(), [absolute], "{text}");
+        };
+        check("secrets/", "secrets", "/home/dev/repo/secrets");
+        check("/home/dev/repo/a/../secrets", "secrets", "/home/dev/repo/secrets");
+        check("/home/dev/repo/~/x", "./~/x", "/home/dev/repo/~/x");
+        check("./~/x", "./~/x", "/home/dev/repo/~/x");
+        check("../other", "/home/dev/other", "/home/dev/other");
+        check("/etc/", "/etc", "/etc");
+        check("~/repo/secrets", "~/repo/secrets", "/home/dev/repo/secrets");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! `longhaul cost`: sums spending by day, model, project, run or agent.
+//! `longhaul cost`: sums spending by day, model, project, run, workflow or agent.
 //!
 //! Keeps reported and estimated cost apart. The requests of a playbook judge are included, as usage by the
 //! agent `playbook` in no run.
@@ -28,8 +28,8 @@ const DISPENSABLE: [usize; 5] = [4, 8, 7, 2, 1];
 const TASK_WIDTH_MIN: usize = 16;
 
 const JUDGE: &str = "playbook";
-/// Run of the judge's spending: none.
-const NO_RUN: &str = "-";
+/// Key of spending in no run or no workflow. An empty key means that it is unknown.
+const NOWHERE: &str = "-";
 
 /// Describes all prices, including those that were never billed.
 const BASIS: &str = "cost at API prices; subscriptions are billed differently";
@@ -38,7 +38,7 @@ const BASIS: &str = "cost at API prices; subscriptions are billed differently";
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CostOutput {
-    /// Grouping: `day`, `model`, `project`, `run` or `agent`.
+    /// Grouping: `day`, `model`, `project`, `run`, `workflow` or `agent`.
     by: &'static str,
     /// Start of the period. `None` for all time.
     since: Option<Rfc3339>,
@@ -81,7 +81,11 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         GroupBy::Agent => ledger.costs(CostBy::Agent, since),
         GroupBy::Workflow => ledger.costs(CostBy::Workflow, since),
     };
-    let found = found?;
+    let mut found = found?;
+    if args.group_by == GroupBy::Workflow {
+        let others = found.iter_mut().filter(|row| row.key.is_empty());
+        others.for_each(|row| NOWHERE.clone_into(&mut row.key));
+    }
     let found = with_judge(found, &judge_costs(&home, since), args.group_by);
     let mut total = LedgerSpend::default();
     found.iter().for_each(|row| total += row.spend);
@@ -157,8 +161,7 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
             GroupBy::Day => clock.day(paid.at),
             GroupBy::Model => paid.model.clone(),
             GroupBy::Project => paid.project.clone(),
-            GroupBy::Run => NO_RUN.to_owned(),
-            GroupBy::Workflow => String::new(),
+            GroupBy::Run | GroupBy::Workflow => NOWHERE.to_owned(),
             GroupBy::Agent => JUDGE.to_owned(),
         };
         let spend = LedgerSpend {

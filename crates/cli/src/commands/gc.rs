@@ -5,7 +5,7 @@
 
 use super::runs::{Row, RowState};
 use crate::args::{GcArgs, GlobalArgs, StateFilter};
-use crate::failure::Failure;
+use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases;
 use crate::output::table::{Column, table};
 use crate::time_arg::ago;
@@ -31,6 +31,9 @@ pub struct GcOutput {
     bytes: u64,
     /// Number of old runs that are kept, by reason.
     retained: BTreeMap<&'static str, u64>,
+    /// Errors that were printed.
+    #[serde(skip)]
+    failures: BTreeSet<String>,
 }
 
 /// A removed workflow.
@@ -82,18 +85,20 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
         workflows: Vec::new(),
         bytes: 0,
         retained: BTreeMap::new(),
+        failures: BTreeSet::new(),
     };
     for (index, unit) in units(&home, finished)?.into_iter().enumerate() {
         let has_unfinished_run = unit.workflow.as_ref().is_some_and(|dir| unfinished.contains(dir.id()));
-        collect(&home, args, (index, now), unit, has_unfinished_run, &mut collected)?;
+        collect(&home, args, (index, now), unit, has_unfinished_run, &mut collected);
     }
     if !args.dry_run {
-        collected.bytes += home.remove_leftovers()?;
+        let freed = home.remove_leftovers(|error| collected.fail(error))?;
+        collected.bytes += freed;
         // Any other reader would update the ledger, too.
         let _ = ledger.catch_up();
     }
     output::print_output(global, &collected, || text(&collected, now));
-    Ok(0)
+    Ok(if collected.failures.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }
 
 /// A run on its own, or a workflow with its finished runs. Each is kept or removed as a whole.
@@ -135,18 +140,18 @@ fn collect(
     Unit { workflow, rows }: Unit,
     has_unfinished_run: bool,
     collected: &mut GcOutput,
-) -> Result<(), Failure> {
+) {
     let ended = workflow.as_ref().map(|dir| ended(dir).filter(|_| !has_unfinished_run));
     if ended == Some(None) {
         collected.retain("in an unfinished workflow", rows.len());
-        return Ok(());
+        return;
     }
     // A run that was resumed on its own later ends later than its workflow.
     let run_ends = rows.iter().filter_map(|row| row.entry.ended_at).map(|ended| ended.0);
     let ended = ended.flatten();
     let ended_at = run_ends.chain(ended.map(|(ended_at, _)| ended_at)).max().unwrap_or(now);
     if now.since(ended_at) <= args.older_than {
-        return Ok(());
+        return;
     }
     // The ledger finds old runs, but only the journal decides on a removal.
     let rows: Vec<Row> =
@@ -154,7 +159,7 @@ fn collect(
     let outcome = ended.map(|(_, outcome)| outcome).or_else(|| rows.first()?.entry.outcome);
     if let Some(reason) = keep_reason(home, args, index, workflow.as_ref(), outcome, &rows) {
         collected.retain(reason, rows.len());
-        return Ok(());
+        return;
     }
     let runs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
     let removed = match &workflow {
@@ -170,9 +175,13 @@ fn collect(
         // Another process has just resumed it.
         Err(StoreError::JournalLocked { .. }) => {
             collected.retain("locked by another process", rows.len());
-            return Ok(());
+            return;
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => {
+            collected.fail(error);
+            collected.retain("not removable", rows.len());
+            return;
+        }
     };
     collected.bytes += bytes;
     match (workflow, ended) {
@@ -191,7 +200,6 @@ fn collect(
             task: row.entry.task,
         })),
     }
-    Ok(())
 }
 
 /// Returns when and how a workflow finished. `None` if it is unfinished or unreadable, or has a supervisor.
@@ -240,6 +248,14 @@ fn keep_reason(
 }
 
 impl GcOutput {
+    /// Prints an error, once. The other runs do not depend on it.
+    fn fail(&mut self, error: StoreError) {
+        let failure = Failure::from(error);
+        if self.failures.insert(failure.error.clone()) {
+            output::print_warning(&failure.error, failure.hint.as_deref());
+        }
+    }
+
     /// Counts retained runs. A retained workflow may have none.
     fn retain(&mut self, reason: &'static str, runs: usize) {
         if runs > 0 {

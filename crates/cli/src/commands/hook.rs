@@ -5,12 +5,13 @@
 
 use crate::args::learn::{HookArgs, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
-use crate::run_learning::{destination, start_worker};
+use crate::run_learning::{destination, start_worker, workflow_project};
 use crate::{open_home, output};
 use clap::Parser;
 use clap::error::ErrorKind;
+use longhaul::RUN_VARIABLE;
 use longhaul::find_agent::claude_config_dir;
-use longhaul_core::Moment;
+use longhaul_core::{Moment, RunId};
 use longhaul_playbook::database::{JudgeKind, Queued};
 use longhaul_playbook::hooks::{
     HookEvent, HookInput, InjectionClaim, allows_learning, answer, claim_injection, clear_injection,
@@ -19,7 +20,7 @@ use longhaul_playbook::hooks::{
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
 use longhaul_store::DatabaseError;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::{env, fs, io};
 
@@ -185,8 +186,20 @@ fn describe(error: DatabaseError) -> String {
     format!("{error}; {}", error.hint())
 }
 
-/// Returns the project of the playbook: where the agent was started, or else where it works.
+/// Returns the project of the playbook: where the agent was started, or else where it works. For a run of a workflow, it
+/// is the project of the workflow.
 fn project(input: &HookInput) -> Result<PathBuf, String> {
     let project_dir = env::var_os("CLAUDE_PROJECT_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-    project_dir.or_else(|| input.cwd.clone()).ok_or_else(|| "the agent names no project".to_owned())
+    let dir = project_dir.or_else(|| input.cwd.clone());
+    let dir = dir.ok_or_else(|| "the agent names no project".to_owned())?;
+    Ok(project_of_run(&dir).unwrap_or(dir))
+}
+
+/// Returns the project of the workflow whose run works in this directory.
+fn project_of_run(dir: &Path) -> Option<PathBuf> {
+    let run = RunId::from(env::var(RUN_VARIABLE).ok()?);
+    let home = open_home::locate().ok()?;
+    let plan = home.run_with_id(&run).ok()??.plan().ok()?;
+    // A hook of another agent that the run started has a project of its own.
+    workflow_project(&home, &plan).filter(|_| dir.starts_with(&plan.spec.cwd))
 }

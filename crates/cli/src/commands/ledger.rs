@@ -5,7 +5,7 @@ use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases::counted;
 use crate::{open_home, output};
 use longhaul_core::Span;
-use longhaul_store::{DatabaseError, Home, Ledger, LedgerError};
+use longhaul_store::{DatabaseError, Home, Ledger, LedgerError, VerifyStats};
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
@@ -64,6 +64,8 @@ fn rebuild(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
 pub struct VerifyOutput {
     /// Number of compared runs.
     runs: u64,
+    /// Number of unfinished runs with a supervisor. They are not compared, because they change all the time.
+    supervised: u64,
     /// Differences, as text.
     differences: Vec<String>,
 }
@@ -71,8 +73,8 @@ pub struct VerifyOutput {
 fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
     let ledger = Ledger::open(home, WAIT)?;
-    let runs = ledger.verify(|difference| differences.push(difference));
-    let verified = VerifyOutput { runs: runs?, differences };
+    let VerifyStats { compared, supervised } = ledger.verify(|difference| differences.push(difference))?;
+    let verified = VerifyOutput { runs: compared, supervised, differences };
     output::print_output(global, &verified, || {
         let lines: String = verified.differences.iter().map(|line| format!("{line}\n")).collect();
         let summary = match verified.differences.len() {
@@ -84,7 +86,11 @@ fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
                 )
             }
         };
-        format!("{lines}{}: {summary}\n", counted(verified.runs, "run"))
+        let supervised = match verified.supervised {
+            0 => String::new(),
+            count => format!("; not compared: {} with a supervisor", counted(count, "run")),
+        };
+        format!("{lines}{}: {summary}{supervised}\n", counted(verified.runs, "run"))
     });
     Ok(if verified.differences.is_empty() { 0 } else { UNEXPECTED_ERROR })
 }

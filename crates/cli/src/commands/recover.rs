@@ -31,6 +31,7 @@ use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, JournalDir, LedgerEntry, RunDir, StoreError, WorkflowDir};
 use std::fs;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
 use tokio::task::{JoinSet, LocalSet};
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
@@ -65,9 +66,11 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         },
         None => {
             let workflows = recoverable_workflows(&home)?;
+            let workflows =
+                recent(workflows, "workflow ", args.active_within, |dir| workflow_age(&home, dir));
             let runs =
                 recoverable(&home)?.into_iter().filter(|run| unfinished_workflow_of(&home, run).is_none());
-            (recent(workflows, "workflow ", args.active_within), recent(runs, "", args.active_within))
+            (workflows, recent(runs, "", args.active_within, run_age))
         }
     };
     let unreadable =
@@ -130,9 +133,10 @@ fn recent<D: Deref<Target = JournalDir>>(
     all: impl IntoIterator<Item = D>,
     noun: &str,
     active_within: Option<Span>,
+    age_of: impl Fn(&D) -> Span,
 ) -> Vec<D> {
     let is_recent = |dir: &D| {
-        let (id, age) = (dir.id(), age(dir));
+        let (id, age) = (dir.id(), age_of(dir));
         let is_recent = is_within(age, active_within);
         if !is_recent {
             print_status(&format!(
@@ -167,7 +171,7 @@ fn target(home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
 
 /// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
 fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let is_recent = |run: &RunDir| is_within(age(run), active_within);
+    let is_recent = |run: &RunDir| is_within(run_age(run), active_within);
     let failures = unfinished_runs(home)?.filter(is_recent).filter_map(|run| {
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
@@ -194,10 +198,32 @@ fn is_within(age: Span, limit: Option<Span>) -> bool {
     limit.is_none_or(|limit| limit == Span::ZERO || age <= limit)
 }
 
-fn age(dir: &JournalDir) -> Span {
-    let metadata = fs::metadata(dir.journal_path()).or_else(|_| fs::metadata(dir.path()));
-    let modified = metadata.and_then(|metadata| metadata.modified());
-    let age = modified.ok().and_then(|modified| modified.elapsed().ok()).unwrap_or_default();
+/// Returns the files that a working run writes. Its journal does not grow during an exchange.
+fn files_of(run: &RunDir) -> Vec<PathBuf> {
+    let attempt = run.attempts().ok().and_then(|mut attempts| attempts.pop());
+    let stream = attempt.map(|attempt| attempt.stream_path());
+    [run.journal_path(), run.status_path()].into_iter().chain(stream).collect()
+}
+
+/// Returns how long ago a run was last active.
+fn run_age(run: &RunDir) -> Span {
+    age(run, files_of(run))
+}
+
+/// Returns how long ago a workflow or one of its runs was last active. Its own files do not change while they work.
+fn workflow_age(home: &Home, dir: &WorkflowDir) -> Span {
+    let status = dir.status().ok();
+    let items = status.iter().flat_map(|status| &status.phases).flat_map(|phase| &phase.items);
+    let runs = items.filter_map(|item| home.run_with_id(item.run.as_ref()?).ok()?);
+    let files = runs.flat_map(|run| files_of(&run)).chain([dir.journal_path(), dir.status_path()]);
+    age(dir, files.collect())
+}
+
+/// Returns how long ago one of these files of a run or workflow was last modified.
+fn age(dir: &JournalDir, files: Vec<PathBuf>) -> Span {
+    let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let newest = files.iter().filter_map(|file| modified(file)).max().or_else(|| modified(dir.path()));
+    let age = newest.and_then(|newest| newest.elapsed().ok()).unwrap_or_default();
     Span::from_secs(age.as_secs())
 }
 

@@ -82,7 +82,8 @@ fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
     runs.iter().map(|run| open_home::find_run(home, run)).collect()
 }
 
-/// Returns the last run of each failed task, oldest first, which is the order of the original requests.
+/// Returns the last run of each failed task, oldest first, which is the order of the original requests. Prints the runs
+/// that cannot be repeated.
 fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
     let since = since.unwrap_or(Moment(output::now().0.saturating_sub(SINCE_MS)));
     let project = Some(project(Path::new(".")));
@@ -96,21 +97,28 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
         let task = run.run_dir().plan().map_or_else(|_| run.task.clone(), |plan| plan.spec.prompt);
         seen.insert((run.project.clone(), task))
     });
-    let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
+    let failed = last.filter(has_failed).map(|run| run.run_dir());
+    let (left_out, mut failed): (Vec<RunDir>, Vec<RunDir>) =
+        failed.partition(|dir| dir.workspace_path().exists());
+    for dir in left_out {
+        output::print_status(&format!(
+            "{} is left out: it worked in its own copy of the workspace",
+            dir.id()
+        ));
+    }
     failed.reverse();
     Ok(failed)
 }
 
 fn has_failed(run: &LedgerRun) -> bool {
     let has_failed = |kind| match kind {
-        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended | OutcomeKind::NotStarted => {
-            false
-        }
+        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended => false,
         OutcomeKind::Failed
         | OutcomeKind::OverBudget
         | OutcomeKind::OutOfTime
         | OutcomeKind::NeedsPerson
         | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
         | OutcomeKind::Incomplete
         | OutcomeKind::Partial
         | OutcomeKind::Bug

@@ -53,7 +53,8 @@ impl ActiveRun {
         let background = background_of(&row);
         let suffix =
             (!background.is_empty()).then(|| format!("; in the background: {}", background.join("; ")));
-        let activity_text = activity(&row, output::now()).unwrap_or_default() + &suffix.unwrap_or_default();
+        let activity_text = activity(&row, output::now()).or_else(|| row.entry.error.clone());
+        let activity_text = activity_text.unwrap_or_default() + &suffix.unwrap_or_default();
         ActiveRun { row, activity: activity_text, background }
     }
 }
@@ -163,9 +164,10 @@ fn headline(status: &WorkflowStatus) -> String {
     workflow_lines::headline(&format!("workflow {}", status.workflow_id), status)
 }
 
+/// Returns the unfinished runs, and those that may be unfinished, because they are unreadable.
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let mut ledger = open_ledger::open(home)?;
-    let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended];
+    let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Unreadable];
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
     let rows = found?.into_iter().map(Row::new);
     // A run may have finished since the ledger was read.

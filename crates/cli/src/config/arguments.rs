@@ -1,7 +1,7 @@
 //! Makes the configured values the defaults of their flags, so that typed arguments take precedence. A key is
 //! omitted if its flag was typed or excludes a typed flag.
 
-use super::keys::{Key, Keys, excluded, name};
+use super::keys::{Key, Keys, REVIEW, excluded, excludes_others, name};
 use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
 use crate::args::ConfigSourceArgs;
@@ -16,7 +16,6 @@ use std::{env, mem};
 
 /// The keys of the checks. `check_flags.rs` reports details without them, because a resumed run may have checks.
 const CHECK: &str = "check";
-const REVIEW: &str = "review";
 
 /// Keys that refine another key, with that key. Any of several keys is sufficient. Configured alone, they have no effect and are allowed,
 /// because the user may set them in advance. Typed alone, they are an error.
@@ -70,8 +69,8 @@ pub struct Configured {
     pub warning: Option<Failure>,
 }
 
-/// Makes the configuration of the typed command the defaults of its flags.
-pub fn configure(root: &mut Command, typed: &[OsString]) -> Result<Configured, Failure> {
+/// Makes the configuration of the typed command the defaults of its flags, except for the keys in `off`.
+pub fn configure(root: &mut Command, typed: &[OsString], off: &[&str]) -> Result<Configured, Failure> {
     // Errors in the flags, and help, are handled when the line is parsed again.
     let matches = tree_for(root, typed).ignore_errors(true).try_get_matches_from(typed);
     let subcommand = matches.ok().and_then(|mut matches| matches.remove_subcommand());
@@ -84,7 +83,10 @@ pub fn configure(root: &mut Command, typed: &[OsString]) -> Result<Configured, F
         scope => scope,
     };
     match configured_values(root, command, scope, &matches) {
-        Ok(values) => Ok(Configured { values: apply(root, &name, values, &matches), warning: None }),
+        Ok(mut values) => {
+            values.retain(|key, _| !off.contains(&key.as_str()));
+            Ok(Configured { values: apply(root, &name, values, &matches), warning: None })
+        }
         // These commands report errors in files themselves.
         Err(_) if ["config", "doctor"].contains(&name.as_str()) => Ok(Configured::default()),
         Err(failure) if scope == ConfigScope::Printing => {
@@ -114,7 +116,11 @@ fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatche
     let mut typed = BTreeSet::new();
     if let Some(command) = root.find_subcommand(name) {
         typed = typed_keys(root, command, matches);
-        drop_overridden(command, &mut values, &typed, &excluded(root, name));
+        let mut excluded = excluded(root, name);
+        if typed.contains(REVIEW) && !excludes_others(REVIEW, &typed_values(matches, REVIEW)) {
+            excluded.retain(|(_, other)| other != REVIEW);
+        }
+        drop_overridden(command, &mut values, &typed, &excluded);
     }
     let keys = Keys::for_command(root);
     typed.retain(|key| keys.find(None, key).is_some_and(|key| !key.arg.is_global_set()));
@@ -154,6 +160,11 @@ fn typed_keys(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeS
 fn is_typed(matches: &ArgMatches, id: &str) -> bool {
     // A flag that this command does not have cannot have been typed.
     matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
+}
+
+fn typed_values(matches: &ArgMatches, id: &str) -> Vec<String> {
+    let values = matches.try_get_raw(id).ok().flatten().filter(|_| is_typed(matches, id));
+    values.into_iter().flatten().map(|value| value.to_string_lossy().into_owned()).collect()
 }
 
 /// Removes typed keys, keys that these exclude, and details of keys that are neither typed nor configured.

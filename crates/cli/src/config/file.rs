@@ -302,9 +302,12 @@ impl Reader<'_> {
             let error = format!("`{}` is `{word}`, which looks like a flag", key.path());
             return Err(self.failure_at(*line, error, "such a value cannot begin with `-`"));
         }
-        // A project's paths are relative to its file, in whatever subdirectory a run starts.
+        // A project's paths are relative to its file, in whatever subdirectory a run starts. Those below `~` follow a run
+        // to another home directory.
         let is_path = self.owner == FileOwner::Project && key.name == "block_path";
-        let resolved = |(_, word): (usize, String)| if is_path { self.absolute(&word) } else { word };
+        let is_relative = |word: &str| is_path && !word.starts_with("~/");
+        let resolved =
+            |(_, word): (usize, String)| if is_relative(&word) { self.absolute(&word) } else { word };
         Ok(values_by_line.into_iter().map(resolved).collect())
     }
 

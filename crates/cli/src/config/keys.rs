@@ -2,6 +2,7 @@
 //! is spelled like its flag, with `_`.
 
 use super::trust::{self, ProjectTrust};
+use crate::args::NONE;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use longhaul_core::{Jitter, Preset, Span, Usd};
@@ -53,7 +54,8 @@ const FLAG_ONLY: &[(&str, &str)] = &[
 ];
 
 /// Keys that exclude each other although clap accepts both: see `failure.rs`.
-const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check")];
+const EXCLUDED: &[(&str, &str)] = &[("keep_going", "check"), ("keep_going", REVIEW)];
+pub const REVIEW: &str = "review";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueKind {
@@ -240,6 +242,11 @@ pub fn excluded(root: &Command, command: &str) -> Vec<(String, String)> {
     });
     let extra = EXCLUDED.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
     pairs.chain(extra).collect()
+}
+
+/// Returns whether a key with these values excludes others: a setting that is switched off excludes none.
+pub fn excludes_others(key: &str, values: &[impl PartialEq<str>]) -> bool {
+    !values.is_empty() && (key != REVIEW || values.iter().any(|value| *value != *NONE))
 }
 
 /// Returns the reason why this flag has no key, or `None` if it has one.

@@ -5,7 +5,7 @@
 use super::Origin;
 use super::file::{File, Setting, profiles_hint};
 use super::find::ConfigFiles;
-use super::keys::{Key, Keys, RUN, excluded};
+use super::keys::{Key, Keys, RUN, excluded, excludes_others};
 use super::trust::ProjectTrust;
 use crate::failure::Failure;
 use clap::ArgMatches;
@@ -144,9 +144,8 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
 /// Removes the weaker of two values that exclude each other. Within one layer they are an error.
 fn drop_excluded(keys: &Keys<'_>, values: &mut Values) -> Result<(), Failure> {
     for (one, other) in excluded(keys.root, RUN) {
-        let is_set = |value: &&EffectiveValue| !value.values.is_empty();
-        let found = (values.get(&one).filter(is_set), values.get(&other).filter(is_set));
-        let (Some(first), Some(second)) = found else { continue };
+        let find = |key: &String| values.get(key).filter(|value| excludes_others(key, &value.values));
+        let (Some(first), Some(second)) = (find(&one), find(&other)) else { continue };
         if first.layer() == second.layer() {
             return Err(Failure::usage(
                 format!(

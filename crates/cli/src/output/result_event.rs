@@ -4,7 +4,7 @@
 use super::envelope::{Envelope, RunInfo};
 use longhaul::RunReport;
 use longhaul_core::{Dollars, Fault, Limit, OutcomeKind, Span};
-use longhaul_store::{ModelUsage, RunDir};
+use longhaul_store::{LedgerEntry, LedgerSpend, RunDir};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -28,11 +28,11 @@ pub struct ResultEvent {
     errors: Vec<String>,
     /// The session that can be resumed.
     session_id: Option<String>,
-    /// Reported cost plus estimated cost, of all attempts.
+    /// Reported cost plus estimated cost, of the whole run.
     total_cost_usd: Dollars,
-    /// Tokens of all attempts.
+    /// Tokens of the whole run.
     usage: ResultUsage,
-    /// Tokens and cost of all attempts, by model.
+    /// Tokens and cost of the whole run, by model.
     #[serde(rename = "modelUsage")]
     model_usage: BTreeMap<String, ResultModelUsage>,
     /// Everything specific to Longhaul.
@@ -161,21 +161,19 @@ impl ResultSubtype {
     }
 }
 
-/// Adds up the usage of all attempts by model. An attempt whose file cannot be read adds nothing.
+/// Adds up the usage of all attempts, reviews and summaries by model.
 fn model_usage(report: &RunReport) -> BTreeMap<String, ResultModelUsage> {
-    let attempts = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.attempts().ok());
+    let entry = RunDir::from_path(report.dir.clone()).map(|dir| LedgerEntry::read(&dir));
     let mut sums: BTreeMap<String, ResultModelUsage> = BTreeMap::new();
-    for attempt in attempts.into_iter().flatten() {
-        for ModelUsage { model, cost, estimated_cost, tokens, .. } in
-            attempt.read_or_default::<Vec<ModelUsage>>()
-        {
-            let sum = sums.entry(model).or_default();
-            sum.input_tokens += tokens.input;
-            sum.output_tokens += tokens.output;
-            sum.cache_read_input_tokens += tokens.cache_read;
-            sum.cache_creation_input_tokens += tokens.cache_write;
-            sum.cost_usd = Dollars(sum.cost_usd.0 + cost.0 + estimated_cost.0);
-        }
+    for ((_, model), LedgerSpend { cost, estimated_cost, tokens, .. }) in
+        entry.into_iter().flat_map(|entry| entry.spend)
+    {
+        let sum = sums.entry(model).or_default();
+        sum.input_tokens += tokens.input;
+        sum.output_tokens += tokens.output;
+        sum.cache_read_input_tokens += tokens.cache_read;
+        sum.cache_creation_input_tokens += tokens.cache_write;
+        sum.cost_usd.0 += cost + estimated_cost;
     }
     sums
 }

@@ -274,7 +274,7 @@ const REWRITES: &str = r#"{"hooks":{"PreToolUse":[{"matcher":"Bash","hooks":[{"t
 #[test]
 fn rewritten_call_needs_the_same_verdict() {
     play_with_each_agent(TOOLS, "a hook that rewrites calls", |stage, agent, server| {
-        let check = |replacement: &str, code: i32| {
+        let check = |replacement: &str, blocked: &str, code: i32| {
             let settings = stage.work().join(".claude/settings.json");
             fs::create_dir_all(settings.parent().expect("the path has a parent")).expect("a directory");
             fs::write(settings, REWRITES.replace("REPLACEMENT", replacement)).expect("a file");
@@ -286,11 +286,15 @@ fn rewritten_call_needs_the_same_verdict() {
                 "drill",
                 "--block-path",
                 "secret",
+                "--block-path",
+                blocked,
             ];
             stage.run(agent, &args).against(server).output().envelope(code)
         };
-        assert_eq!(check("./secret", 23)["run"]["fault"], "guard_lapsed");
-        check("harmless", 0);
+        assert_eq!(check("./secret", "other", 23)["run"]["fault"], "guard_lapsed");
+        check("harmless", "other", 0);
+        // The agent makes neither the call that was denied nor its replacement.
+        assert_eq!(check("./secret", "run", 0)["run"]["denied_calls"], 1);
     });
 }
 

@@ -154,6 +154,8 @@ fn status_reports_running_and_orphaned_runs() {
     let text = stage.longhaul(["status"]).with_text_output().output().stdout;
     assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
     assert_eq!(ids(&stage, &["--state", "running"]).len(), 1);
+    let verified = json(&stage.longhaul(["ledger", "verify"]).output());
+    assert_eq!(verified, serde_json::json!({ "runs": 0, "supervised": 1, "differences": [] }));
     running.kill();
     wait_until("the lock of the run is released", || status()["orphaned"] == 1);
     let report = status();
@@ -164,6 +166,19 @@ fn status_reports_running_and_orphaned_runs() {
     assert_eq!(status()["runs"], Value::Array(Vec::new()));
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 1);
     assert_verified(&stage);
+}
+
+#[test]
+fn status_reports_unreadable_runs() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    run_work(&stage, &server, &[]);
+    fs::write(stage.only_run().journal_path(), "no journal\nat all\n").expect("the test owns the file");
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0);
+    let status = json(&stage.longhaul(["status"]).output());
+    assert_eq!(status["runs"][0]["state"], "unreadable", "{status}");
+    assert!(status["runs"][0]["activity"].as_str().is_some_and(|text| text.contains("journal")), "{status}");
+    let text = stage.longhaul(["status"]).with_text_output().output().stdout;
+    assert!(text.contains("unreadable"), "{text}");
 }
 
 #[test]
@@ -202,6 +217,8 @@ fn cost_matches_the_bill_of_the_api() {
         assert_eq!(costs["rows"].as_array().map(Vec::len), Some(if by == "run" { 2 } else { 1 }), "{costs}");
         assert_eq!(costs["total"]["messages"], 4, "{by}");
     }
+    let by_workflow = json(&stage.longhaul(["cost", "--by", "workflow"]).output());
+    assert_eq!(by_workflow["rows"][0]["key"], "-", "{by_workflow}");
     let csv = stage.longhaul(["cost", "--by", "run", "--csv"]).output().stdout;
     assert_eq!(csv.lines().count(), 3, "{csv}");
     assert_eq!(stage.longhaul(["cost", "--since", "soon"]).output().code, 2);
@@ -378,6 +395,35 @@ fn closed_pipe_is_not_an_error() {
             "{command}"
         );
     }
+}
+
+#[test]
+fn gc_continues_after_a_run_that_it_cannot_remove() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    for id in ["one", "two", "three"] {
+        run_work(&stage, &server, &["--run-id", id]);
+    }
+    let find = |id: &str| stage.runs().into_iter().find(|run| run.id().as_str() == id).expect("it exists");
+    // For root, permissions are no obstacle.
+    let cache = find("one").workspace_path().join("cache");
+    fs::create_dir_all(&cache).expect("the stage is writable");
+    fs::write(cache.join("go.mod"), "module m").expect("the stage is writable");
+    fs::set_permissions(&cache, Permissions::from_mode(0o555)).expect("the test owns it");
+    // A run cannot be renamed to a directory that is not empty.
+    fs::create_dir_all(find("two").path().with_file_name(".removed-two").join("full")).expect("it is made");
+    let gc = || {
+        let args = ["gc", "--older-than", "0", "--keep-last", "0", "--include-workspaces"];
+        stage.longhaul(args).output()
+    };
+    let failed = gc();
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert!(failed.stderr.contains("warning: cannot remove "), "{failed:?}");
+    let report: Value = serde_json::from_str(&failed.stdout).expect("one object");
+    assert_eq!(report["runs"].as_array().map(Vec::len), Some(2), "{report}");
+    assert_eq!(report["retained"], serde_json::json!({ "not removable": 1 }), "{report}");
+    assert_eq!(ids(&stage, &[]), ["two"]);
+    assert_eq!(gc().code, 0);
+    assert_eq!(ids(&stage, &[]), [""; 0]);
 }
 
 #[test]

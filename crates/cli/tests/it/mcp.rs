@@ -56,6 +56,19 @@ fn a_client_starts_a_run_and_waits_for_its_end() {
 }
 
 #[test]
+fn a_switch_that_is_off_overrides_the_configuration() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    fs::create_dir_all(stage.user_home().join(".config/longhaul")).expect("the stage is writable");
+    stage.file("user/.config/longhaul/config.toml", "keep_going = true\nbudget = 5\n");
+    let mut client = Client::start(&stage, &server, &[]);
+    let started = client.call("run", json!({ "prompt": "write the file", "keep_going": false }));
+    let id = started["structuredContent"]["run"]["id"].as_str().expect("a run has an id").to_owned();
+    client.call("attach", json!({ "run": id }));
+    assert!(stage.only_run().plan().expect("a plan").spec.policy.keep_going.is_none());
+    client.close();
+}
+
+#[test]
 fn a_client_that_disconnects_leaves_its_run_to_the_supervisor() {
     // The protocol library gives open requests five seconds after the end of the input.
     let slow = WORK.replace("write the file.", "wait.\n$ sleep 6\nI write the file.");

@@ -88,7 +88,7 @@ fn orphaned_run_needs_a_person() {
             let text = report(stage, &["--format", "text"]).stdout;
             assert!(text.contains(words), "no `{words}` in {text}");
         };
-        assert_reported("An attempt is running.");
+        assert_reported("It is working.");
         supervisor.kill();
         assert_reported(&format!("$ longhaul recover {id}"));
         let agent = agent_pid(&stage.only_run());

@@ -197,6 +197,18 @@ fn model_that_answered_before_is_retried() {
 }
 
 #[test]
+fn resume_accepts_the_guards_that_run_accepts() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--deny-tools", "WebFetch"];
+    let call = stage.run(&stage.agent(), &args).args(["--", "--settings", "{}"]);
+    call.against(&server).output().envelope(0);
+    resume(&stage, &server, &["@", "more", "--deny-tools", "WebSearch"]).envelope(0);
+    let rejected = resume(&stage, &server, &["@", "more", "--deny-tools", "Bash"]);
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["`--settings` cannot be passed to the agent together with guards of commands"]);
+}
+
+#[test]
 fn unknown_run_is_rejected() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     for args in [&["@"][..], &["bcdfgh", "--fork"]] {
@@ -244,6 +256,29 @@ fn rerun_starts_the_task_in_a_new_session() {
         };
         assert_eq!(request(&plans[0]), request(&plans[1]));
     });
+}
+
+#[test]
+fn rerun_failed_includes_unstarted_runs_and_leaves_out_those_with_an_own_workspace() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    for task in ["first", "second"] {
+        let rejected = [task, "--permission-mode", "no-such-mode"];
+        stage.run(&stage.agent(), &rejected).against(&server).output().envelope(25);
+    }
+    let planned = || {
+        let output = stage.longhaul(["rerun", "--failed", "--dry-run"]).output();
+        let planned: Value = serde_json::from_str(&output.stdout).expect("JSON");
+        let runs = planned["runs"].as_array().expect("a list").iter();
+        (runs.map(|run| run["task"].clone()).collect::<Vec<_>>(), output.stderr)
+    };
+    assert_eq!(planned().0, ["first", "second"]);
+    let runs = stage.runs();
+    let second = runs.iter().find(|run| run.plan().is_ok_and(|plan| plan.spec.prompt == "second"));
+    let second = second.expect("it has a directory");
+    fs::create_dir(second.workspace_path()).expect("the stage is writable");
+    let (tasks, printed) = planned();
+    assert_eq!(tasks, ["first"]);
+    assert!(printed.contains(&format!("{} is left out", second.id())), "{printed}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::harness::Stage;
 use crate::recovering::{play_with_each_agent, recover};
 use crate::server::Server;
 use crate::tidy;
+use crate::workflows::run_loop;
 use longhaul_store::Argv;
 use serde_json::{Value, json};
 use std::fs;
@@ -122,9 +123,38 @@ fn reviewer_catches_a_false_done() {
         let text = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;
         assert!(text.contains("the reviewer found 2 things missing"), "{text}");
         assert!(text.contains("verified by the reviewer"), "{text}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(words.matches("; the review cost $").count(), 2, "{text}");
         let why = stage.longhaul(["why", "@"]).output().stdout;
         assert!(why.contains("the reviewer found 2 things missing"), "{why}");
     });
+}
+
+#[test]
+fn usage_of_reviewers_counts_for_their_models() {
+    let server = Server::start(&honest(""));
+    let check = |review: &str, count: usize| {
+        let stage = Stage::new();
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", review];
+        let call = stage.run(&stage.agent(), &args).args(["--output-format", "stream-json"]);
+        let output = call.against(&server).output();
+        assert_eq!(output.code, 0, "{output:?}");
+        let last = output.stdout.lines().last().expect("lines are printed");
+        let result: Value = serde_json::from_str(last).expect("it is JSON");
+        let models = result["modelUsage"].as_object().expect("an object");
+        let costs = models.values().map(|usage| usage["costUSD"].as_f64().expect("a cost"));
+        let total = result["total_cost_usd"].as_f64().expect("a cost");
+        assert!((costs.sum::<f64>() - total).abs() < 1e-9, "{result}");
+        let printed = stage.longhaul(["cost", "--by", "model"]).output().stdout;
+        let printed: Value = serde_json::from_str(&printed).expect("it is JSON");
+        let rows = printed["rows"].as_array().expect("rows").iter();
+        let mut names: Vec<&str> = rows.map(|row| row["key"].as_str().unwrap_or("unknown")).collect();
+        names.sort_unstable();
+        assert_eq!(names, models.keys().collect::<Vec<_>>(), "{printed}");
+        assert_eq!(names.len(), count, "{printed}");
+    };
+    check("--review", 1);
+    check("--review=claude-haiku-4-5", 2);
 }
 
 #[test]
@@ -168,6 +198,33 @@ fn reviewer_survives_an_outage() {
     let shown = shown(&stage);
     assert_eq!(shown["checks"][0]["review"]["processes"], 3, "{shown}");
     assert!(check_log(&stage, 1).starts_with("the reviewer gave no verdict: "), "{}", check_log(&stage, 1));
+}
+
+#[test]
+fn wait_of_a_reviewer_is_shown_with_its_cause_and_without_an_attempt() {
+    let fault = "[[fault]]\nturn = 0\ntimes = \"always\"\nstatus = { code = 529 }\n";
+    let (stage, server) = (Stage::new(), Server::start(&honest(fault)));
+    let args = ["--retry-base", "1h", "--retry-cap", "1h", "--retry-jitter", "none", "--inner-retries", "0"];
+    let base_args = ["p", "--permission-mode", "bypassPermissions", "--review"];
+    let waiting = stage.run(&stage.agent(), &base_args).args(args).against(&server).start();
+    let status = || -> Value {
+        serde_json::from_str(&stage.longhaul(["status"]).output().stdout).expect("an object is printed")
+    };
+    wait_until("the reviewer waits", || status()["waiting"] == 1);
+    let shown = status()["runs"][0]["activity"].as_str().expect("a text").to_owned();
+    assert!(shown.starts_with("waiting until ") && shown.ends_with(": the API is overloaded"), "{shown}");
+    assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
+    waiting.output();
+}
+
+#[test]
+fn workflow_names_the_cause_of_a_reviewers_wait() {
+    let fault = "[[fault]]\nturn = 0\ntimes = 1\nstatus = { code = 529 }\n";
+    let (stage, server) = (Stage::new(), Server::start(&honest(fault)));
+    let file = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\n";
+    let output = run_loop(&stage, &server, file, &["--review", "--inner-retries", "0"]).output();
+    assert_eq!(output.code, 0, "{output:?}");
+    assert!(output.stderr.contains(": the API is overloaded; waiting until "), "{output:?}");
 }
 
 #[test]

@@ -119,9 +119,30 @@ fn cancelled_run_stays_cancelled() {
 fn different_prompt_causes_a_warning() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     call(&stage, &stage.agent(), &server, &[]).output().envelope(0);
-    let other = stage.run(&stage.agent(), &["another task"]).args(KEY).against(&server).output();
-    other.envelope(0);
-    assert!(other.stderr.contains("warning: run nightly was started with a different prompt"), "{other:?}");
+    let is_warned = |args: &[&str], stdin: &str| {
+        let output = stage.run(&stage.agent(), args).args(KEY).stdin(stdin).against(&server).output();
+        output.envelope(0);
+        output.stderr.contains("warning: run nightly was started with a different prompt")
+    };
+    let file = |name: &str, text: &str| stage.file(name, text).display().to_string();
+    let (same, other) = (file("same", "p"), file("other", "another task"));
+    assert!(is_warned(&["another task"], "") && !is_warned(&["p"], ""));
+    assert!(is_warned(&["-"], "another task") && !is_warned(&["-"], "p"));
+    assert!(is_warned(&["--prompt-file", &other], "") && !is_warned(&["--prompt-file", &same], ""));
+    // Nothing is read, so nothing is compared.
+    assert!(!is_warned(&["-"], ""));
+}
+
+#[test]
+fn prompt_from_stdin_is_compared_and_used() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let args = ["-", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let call =
+        |args: &[&str]| stage.run(&stage.agent(), args).args(KEY).args(CHECK).stdin("p").against(&server);
+    call(&args).output().envelope(24);
+    fs::write(stage.folder().join("fixed"), "").expect("the stage is writable");
+    let retry: Vec<&str> = args.into_iter().chain(["--retry"]).collect();
+    call(&retry).output().envelope(0);
 }
 
 /// Returns the code block under a heading of the page.

@@ -7,6 +7,8 @@ use crate::call::wait_until;
 use crate::harness::{Stage, claude_code};
 use crate::recovering::play_with_each_agent;
 use crate::server::Server;
+use crate::workflows::{envelope, run_loop};
+use crate::worktrees::{git, repository};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -77,6 +79,21 @@ fn next_run_receives_lessons_of_a_run() {
         wait_until_learned(stage);
         assert_eq!(texts(&playbook(stage)), [POINT], "a known lesson is not added");
     });
+}
+
+#[test]
+fn project_learns_from_runs_in_worktrees() {
+    let file =
+        "[[phase]]\nname = \"greet\"\nisolation = \"worktree\"\nprompt = \"p\"\nrun = { learn = true }\n";
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    repository(&stage);
+    for _ in 0..2 {
+        // The playbook is no uncommitted work.
+        envelope(&run_loop(&stage, &server, file, &[]).output(), 0);
+        wait_until_learned(&stage);
+        assert_eq!(texts(&playbook(&stage)), [POINT]);
+    }
+    assert_eq!(git(&stage.work(), &["ls-files", ".claude"]), "", "no run wrote a playbook into its worktree");
 }
 
 /// Runs a session of the real agent, as a user would.

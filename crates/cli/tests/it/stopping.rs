@@ -107,6 +107,19 @@ fn sighup_cancels_with_on_terminate_cancel() {
     stop_and_resume(Signal::HUP, 129, CancelSource::Sighup);
 }
 
+/// A shared file system does not report what another machine writes. Here, the request arrives in a directory that the
+/// supervisor does not watch.
+#[test]
+fn cancel_is_noticed_without_a_file_event() {
+    let (stage, server) = (Stage::new(), Server::start(LONG));
+    let run = start(&stage, &stage.agent(), &["--preset", "drill"], &server);
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    let dir = stage.only_run();
+    fs::rename(dir.requests_path(), stage.folder().join("watched")).expect("the directory exists");
+    dir.requests().send(CancelSource::Person).expect("the stage is writable");
+    assert_cancelled(&stage, &run.output(), 130, CancelSource::Person);
+}
+
 #[test]
 fn second_ctrl_c_stops_an_unresponsive_agent() {
     let stage = Stage::new();

@@ -10,6 +10,7 @@ use crate::sweep::DONE;
 use crate::tidy;
 use crate::workflows::{TWO_PHASES, only_workflow, replayed, run_loop};
 use longhaul::RunMarker;
+use longhaul_agent::Guards;
 use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
@@ -311,6 +312,22 @@ fn finished_run_can_be_moved() {
     let again = import(&target, &file, &["--use-existing"]).output();
     again.envelope(25);
     again.assert_error(&["its id is used in", "LONGHAUL_HOME"]);
+}
+
+#[test]
+fn guards_follow_an_imported_run() {
+    let (source, target) = (Stage::new(), Stage::new());
+    let blocked = source.work().join("src").display().to_string();
+    let args = ["p", "--permission-mode", "bypassPermissions", "--block-path"];
+    let call = source.run(&source.agent(), &args).args([blocked.as_str(), "--block-path", "~/.ssh"]);
+    call.env("LONGHAUL_SCRIPTED_INSTANT", "1").output().envelope(0);
+    shell(&source, &source.work(), REPOSITORY);
+    json(&export(&source, &["@", "-o", "run.longhaul"]).output());
+    json(&import(&target, &source.folder().join("run.longhaul"), &[]).output());
+    let spec = target.only_run().plan().expect("a plan").spec;
+    let guards = Guards::compile(&spec.guards, &spec.cwd).expect("the guards are valid");
+    let expected = [target.folder().join("there/src"), target.user_home().join(".ssh")];
+    assert_eq!(guards.block_paths.absolute_paths().map(PathBuf::from).collect::<Vec<_>>(), expected);
 }
 
 #[test]

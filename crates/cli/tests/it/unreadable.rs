@@ -3,6 +3,7 @@
 
 use crate::call::Output;
 use crate::harness::{Stage, with_each_agent};
+use crate::recovering::set_age;
 use crate::server::{Server, WORK};
 use crate::tidy;
 use longhaul_store::RunDir;
@@ -105,15 +106,11 @@ fn old_unreadable_run_is_skipped() {
     let path = run.journal_path();
     let original = fs::read_to_string(&path).expect("a journal");
     fs::write(&path, format!("{{}}\n{original}")).expect("the test owns the file");
-    let set_age = |hours: u64| {
-        let journal = fs::File::options().write(true).open(&path).expect("a journal");
-        let modified = std::time::SystemTime::now() - std::time::Duration::from_secs(hours * 3600);
-        journal.set_modified(modified).expect("the test owns the file");
-    };
-    set_age(24 * 8);
+    let files = [path, run.status_path(), run.attempt(1).stream_path()];
+    set_age(&files, 24 * 8);
     let skipped = stage.longhaul(["recover"]).output();
     assert_eq!((skipped.code, skipped.stdout.as_str()), (0, ""), "{skipped:?}");
-    set_age(24 * 6);
+    set_age(&files, 24 * 6);
     stage.longhaul(["recover"]).output().assert_error(&["line 1 is damaged"]);
 }
 

@@ -135,6 +135,27 @@ fn power_failure_kills_no_process_of_another_test() {
     drop(idle);
 }
 
+#[test]
+fn workflow_with_a_budget_warns_once_of_unpriced_usage() {
+    // Each agent dies before it reports its cost.
+    let server = Server::start(
+        "I work.\n$ test -e $LONGHAUL_RUN && exit 0; touch $LONGHAUL_RUN; kill -KILL $PPID\nDone.\n",
+    );
+    let phase = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\nfan_out = { list = [\"one\", \"two\"] }\n";
+    let check = |limit: &str, expected: usize| {
+        let stage = Stage::new();
+        let args = ["--model", "claude-unheard-of-9"];
+        let output = run_loop(&stage, &server, &format!("{limit}{phase}"), &args).output();
+        envelope(&output, 0);
+        assert!(stage.runs().iter().all(|run| run.status().is_ok_and(|status| status.usage.unpriced)));
+        assert_eq!(output.stderr.matches("has no known price").count(), expected, "{limit}: {output:?}");
+        let warnings = only_workflow(&stage).warnings(1).expect("they can be read");
+        assert_eq!(warnings.len(), expected, "{limit}: {warnings:?}");
+    };
+    check("budget = 5.0\n", 1);
+    check("", 0);
+}
+
 /// Two runs, of which the first works until a file exists.
 const TWO: &str = r#"
 max_parallel = 2

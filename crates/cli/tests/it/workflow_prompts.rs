@@ -5,6 +5,7 @@ use crate::harness::{LONGHAUL, Stage};
 use crate::server::Server;
 use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_core::RunSpec;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -83,6 +84,48 @@ block_path = ["/secrets"]
     let denied = ["WebSearch", "WebFetch"].map(str::to_owned);
     assert_eq!(guards, (&denied[..], &["/secrets".to_owned()][..]));
     assert!(runs.iter().all(|run| run.review(1).path().exists()), "each run is reviewed");
+}
+
+#[test]
+fn setting_that_is_off_replaces_the_configuration() {
+    let file = r#"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+run = { keep_partial_messages = false, check = [] }
+[[phase]]
+name = "prove"
+needs = ["plan"]
+prompt = "Prove it."
+"#;
+    let (stage, server) = (Stage::new(), Server::start("Done.\n"));
+    fs::create_dir_all(stage.user_home().join(".config/longhaul")).expect("the stage is writable");
+    let configured = "keep_partial_messages = true\ncheck = [\"true\"]\n";
+    stage.file("user/.config/longhaul/config.toml", configured);
+    envelope(&run_loop(&stage, &server, file, &[]).output(), 0);
+    let specs = stage.runs().into_iter().map(|run| run.plan().expect("a plan").spec);
+    let settings: Vec<_> =
+        specs.map(|spec| (spec.keep_partial_messages, spec.policy.checks.is_some())).collect();
+    assert_eq!(settings, [(true, true), (false, false)], "the newest run first");
+}
+
+#[test]
+fn result_is_returned_whatever_tools_are_allowed() {
+    let file = r#"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+schema = { type = "object", required = ["tasks"], properties.tasks = { type = "array" } }
+run = { allow_tools = ["Read"] }
+"#;
+    let script = "I plan.\n! call = { name = 'StructuredOutput', input = { tasks = ['one'] } }\nPlanned.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    envelope(&run_loop(&stage, &server, file, &[]).output(), 0);
+    let result = only_workflow(&stage).result(1, "plan", 0).expect("it can be read").expect("a result");
+    assert_eq!(result.value, Some(json!({ "tasks": ["one"] })));
+    let show = stage.longhaul(["show", stage.only_run().id().as_str(), "--output-format", "json"]).output();
+    let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
+    assert_eq!(show["attempts"][0]["denied_calls"], 0, "{show}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
+use crate::recovering::set_age;
 use crate::server::Server;
 use crate::tidy;
 use longhaul_core::{OutcomeKind, Workflow};
@@ -250,6 +251,12 @@ Did them.
     let rejected = stage.longhaul(["loop", "validate"]).args([wrong]).output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
     rejected.assert_error(&["there is no agent `codex`", "\"acp\""]);
+    // The protocol does not name the files that a call edits.
+    let edits = file.replacen("[[phase]]", "[[phase]]\nedit_paths = [\"notes\"]", 1);
+    let edits = stage.file("edits.toml", edits);
+    let rejected = stage.longhaul(["loop", "validate"]).args([edits]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["`edit_paths` cannot be used with `agent = \"acp\"`"]);
 }
 
 /// Two phases whose first fails its check at the first try, with this reaction.
@@ -405,7 +412,7 @@ fn cancel_stops_all_runs_and_resume_continues() {
 }
 
 /// Returns the envelope of a command whose exit code is not that of the workflow.
-fn envelope_of(output: &Output, code: i32, outcome_code: i32) -> Value {
+pub fn envelope_of(output: &Output, code: i32, outcome_code: i32) -> Value {
     assert_eq!(output.code, code, "{output:?}");
     let envelope: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
     assert_eq!(envelope["workflow"]["exit_code"], outcome_code, "{envelope}");
@@ -426,6 +433,16 @@ fn sigterm_suspends_and_recover_continues() {
     assert_eq!(stage.runs().len(), 2);
 }
 
+/// The files of a workflow do not change while its runs work.
+#[test]
+fn workflow_is_recovered_if_one_of_its_runs_was_active_lately() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    start_slow(&stage, &server).kill();
+    let dir = only_workflow(&stage);
+    set_age(&[dir.journal_path(), dir.status_path()], 8 * 24);
+    envelope(&stage.longhaul(["recover"]).against(&server).output(), 0);
+}
+
 /// Cancelling starts no agent, so it needs no variables of the agent.
 #[test]
 fn suspended_workflow_can_be_cancelled() {
@@ -437,6 +454,19 @@ fn suspended_workflow_can_be_cancelled() {
     std::thread::sleep(Duration::from_millis(1_100));
     envelope_of(&stage.longhaul(["cancel", "@"]).output(), 0, 130);
     assert!(!stage.only_run().attempt(2).path().exists(), "cancelling started the agent");
+}
+
+#[test]
+fn suspended_workflow_can_be_cancelled_while_another_one_uses_its_directory() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = start_slow(&stage, &server);
+    let id = only_workflow(&stage).id().to_string();
+    running.signal(Signal::TERM);
+    envelope(&running.output(), 143);
+    fs::remove_file(stage.work().join("started")).expect("the tool wrote it");
+    let other = start_slow(&stage, &server);
+    envelope_of(&stage.longhaul(["cancel", id.as_str()]).output(), 0, 130);
+    envelope(&other.output(), 0);
 }
 
 #[test]
@@ -513,6 +543,32 @@ fn empty_list_of_items_is_skipped_with_a_warning() {
     assert!(output.stderr.contains("warning:") && output.stderr.contains("phase `work`"), "{output:?}");
     assert!(envelope["workflow"]["phases"][0]["problem"].is_string(), "{envelope}");
     assert_eq!(stage.runs().len(), 0);
+}
+
+#[test]
+fn failed_phase_has_no_items_of_an_earlier_iteration() {
+    let file = r#"
+[repeat]
+iterations = 2
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+schema = { type = "object", required = ["tasks"], properties.tasks = { type = "array" } }
+on = { check_failed = "continue" }
+run = { check = ["test ! -e planned && touch planned"], max_failed_checks = 1 }
+[[phase]]
+name = "work"
+fan_out = { phase = "plan", pointer = "/tasks" }
+prompt = "Do {{ item }}."
+"#;
+    let script =
+        "I continue.\n? Make a plan\n{\"tasks\": [\"one\"]}\n? Do\nI do it.\n$ echo did >> did\nDid it.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let output = run_loop(&stage, &server, file, &[]).output();
+    let ended: Value = serde_json::from_str(&output.stdout).expect("an envelope is printed");
+    assert_eq!((&ended["workflow"]["iteration"], lines(&stage, "did")), (&2.into(), 1), "{ended}");
+    assert!(ended["workflow"]["phases"][1]["problem"].is_string(), "{ended}");
+    assert_eq!(stage.runs().len(), 3);
 }
 
 #[test]

@@ -3,8 +3,9 @@
 use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::server::Server;
-use crate::workflows::{envelope, only_workflow, replayed, run_loop};
+use crate::workflows::{envelope, envelope_of, only_workflow, replayed, run_loop};
 use longhaul_core::OutcomeKind;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -132,6 +133,29 @@ fn subdirectory_of_the_repository_stays_the_working_directory() {
 }
 
 #[test]
+fn blocked_path_of_the_project_is_blocked_in_its_worktrees() {
+    let file = "[[phase]]\nname = \"prove\"\nisolation = \"worktree\"\nprompt = \"Prove it.\"\n";
+    let stage = Stage::new();
+    // The agent works in a folder below the blocked file.
+    let sub = stage.work().join("sub");
+    fs::create_dir(&sub).and_then(|()| fs::write(sub.join("key.txt"), "key")).expect("the stage is writable");
+    stage.file("work/longhaul.toml", "block_path = [\"shared.txt\", \"sub/key.txt\"]\n");
+    repository(&stage);
+    let work = stage.work().display().to_string();
+    let script = format!(
+        "I look.\n$ cat key.txt > looked\nAgain.\n$ cat ../shared.txt > looked\nAgain.\n$ cat {work}/sub/key.txt > looked\n\
+         Again.\n$ cat {work}/shared.txt > looked\nProved.\n"
+    );
+    let server = Server::start(&script);
+    envelope(&run_loop(&stage, &server, file, &[]).in_dir(&sub).output(), 0);
+    let run = stage.only_run();
+    let show = stage.longhaul(["show", run.id().as_str(), "--output-format", "json"]).output();
+    let show: Value = serde_json::from_str(&show.stdout).expect("a run is shown");
+    assert_eq!(show["attempts"][0]["denied_calls"], 4, "{show}");
+    assert!(!sub.join("looked").exists());
+}
+
+#[test]
 fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
     let (stage, server) = (Stage::new(), Server::start(RIVALS_SCRIPT));
     repository(&stage);
@@ -188,6 +212,22 @@ fn failed_run_keeps_its_worktree_and_the_others_are_merged() {
     assert!(git(&stage.work(), &["worktree", "list"]).contains(&kept));
     let file = only_workflow(&stage).path().join("worktrees").join(kept).join("gamma.txt");
     assert_eq!(fs::read_to_string(file).ok().as_deref(), Some("gamma\n"));
+}
+
+/// Its runs have their worktrees, and a cancelled workflow merges nothing.
+#[test]
+fn suspended_workflow_can_be_cancelled_after_its_project_was_moved() {
+    let stage = Stage::new();
+    let started = stage.folder().join("started");
+    let slow = format!("touch {}; sleep 30", started.display());
+    let server = Server::start(&PROVERS_SCRIPT.replace("pwd > alpha.txt", &slow));
+    repository(&stage);
+    let running = run_loop(&stage, &server, PROVERS, &[]).start();
+    wait_until("the tool runs", || started.exists());
+    running.signal(Signal::TERM);
+    envelope(&running.output(), 143);
+    fs::rename(stage.work(), stage.folder().join("moved")).expect("the stage is writable");
+    envelope_of(&stage.longhaul(["cancel", "@"]).in_dir(stage.folder()).output(), 0, 130);
 }
 
 /// Asserts that the workflow did not start, and that the message contains these texts.

@@ -4,6 +4,7 @@ use super::attempt_process::EndedProcess;
 use super::background::record_stopped_tasks;
 use super::check_run::check_output_for;
 use super::one_shot::EndedOneShot;
+use super::publisher::write_usage;
 use super::sessions::PreparedSession;
 use super::subscribers::Subscribers;
 use super::summary_run::summary_for;
@@ -58,6 +59,7 @@ impl EndedAttempts {
     pub(crate) fn add_one_shot(&mut self, ended: EndedOneShot, clock: &LiveClock) -> Evidence {
         let EndedOneShot { dir, decoder, mut evidence } = ended;
         use_clock(clock, &mut evidence);
+        write_usage(&dir, decoder.as_ref());
         self.streams.push((dir, decoder));
         evidence
     }

@@ -3,9 +3,7 @@
 
 use super::subscriber::{Subscriber, WorldView};
 use longhaul_core::{Moment, Policy, Run, Step};
-use longhaul_store::{
-    Home, JournalPosition, Ledger, LedgerEntry, LedgerRun, RunDir, RunState, model_usage_of,
-};
+use longhaul_store::{Home, JournalPosition, Ledger, LedgerEntry, LedgerRun, RunDir, RunState};
 use std::time::Duration;
 
 // While the agent works, a wait for another writer of the ledger must not be noticeable.
@@ -56,7 +54,7 @@ impl LedgerWriter {
 impl Subscriber for LedgerWriter {
     fn on_step(&mut self, _run: &Run, _policy: &Policy, view: &WorldView<'_>, step: &Step) {
         for record in &step.records {
-            self.entry.apply(view.at, record, |attempt| model_usage_of(&self.dir, attempt));
+            self.entry.apply(view.at, record, &self.dir);
         }
         if !step.records.is_empty() {
             self.entry.update_rows();

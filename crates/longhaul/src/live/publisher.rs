@@ -49,7 +49,7 @@ impl<'a> Publisher<'a> {
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
         let attempt = view.attempt.map(|attempt| (&attempt.dir, attempt.decoder.as_ref()));
         if let Some((attempt, decoder)) = attempt {
-            let _ = attempt.write(&usage_entries(decoder));
+            write_usage(attempt, decoder);
         }
         if self.config.spec().harness.is_some() {
             if let Some((attempt, decoder)) = attempt {
@@ -119,7 +119,7 @@ impl Subscriber for Publisher<'_> {
         let snapshot = decoder.snapshot();
         self.model.clone_from(&snapshot.model);
         let _ = write_answers(dir, &snapshot.answers);
-        let _ = dir.write(&usage_entries(decoder));
+        write_usage(dir, decoder);
         if self.config.spec().harness.is_some() {
             let _ = self.log_exec(dir, decoder);
             let _ = write_blocked(&self.config.dir, dir.number(), snapshot, at);
@@ -141,9 +141,14 @@ fn write_answers(dir: &AttemptDir, answered: &Vec<AnsweredQuestion>) -> Result<(
     if answered.is_empty() { Ok(()) } else { dir.write(answered) }
 }
 
-fn usage_entries(decoder: &dyn Decoder) -> Vec<ModelUsage> {
+/// Writes the usage of a process by model.
+pub(super) fn write_usage(dir: &AttemptDir, decoder: &dyn Decoder) {
+    let disk_was_full = dir.disk_was_full();
     let by_model = decoder.usage_by_model().into_iter();
-    by_model.map(|(model, usage)| ModelUsage::new(model, &usage)).collect()
+    let entries = by_model.map(|(model, usage)| {
+        ModelUsage::new(model, &Usage { unpriced: usage.unpriced || disk_was_full, ..usage })
+    });
+    let _ = dir.write(&entries.collect::<Vec<_>>());
 }
 
 fn write_blocked(

@@ -2,7 +2,6 @@
 //! notifications and the caller's observer. A subscriber decides nothing, and its failure changes nothing.
 
 use super::attempt_process::AttemptProcess;
-use super::ended_attempts::EndedAttempts;
 use longhaul_agent::Decoder;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{AttemptPlan, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
@@ -20,9 +19,9 @@ impl<'a> WorldView<'a> {
     pub(crate) fn new(
         at: Moment,
         attempt: &'a Option<AttemptProcess>,
-        ended: &'a EndedAttempts,
+        spawn_error: Option<&'a str>,
     ) -> WorldView<'a> {
-        WorldView { at, attempt: attempt.as_ref(), spawn_error: ended.spawn_error.as_deref() }
+        WorldView { at, attempt: attempt.as_ref(), spawn_error }
     }
 }
 

@@ -11,13 +11,17 @@ use std::time::Duration;
 
 // SIGTERM is sent in the first rounds, SIGKILL in the later ones.
 const TERM_ROUNDS: u32 = 10;
-const ROUNDS_MAX: u32 = 100;
-const ROUND: Duration = Duration::from_millis(50);
+const FAST_ROUNDS: u32 = 100;
+const FAST_ROUND: Duration = Duration::from_millis(50);
+// A process that waits for a disk or a file server dies only after that has answered. Together, the rounds take a
+// minute: a suspension waits for them, and systemd kills the supervisor after 90 seconds.
+const ROUNDS_MAX: u32 = FAST_ROUNDS + 55;
+const SLOW_ROUND: Duration = Duration::from_secs(1);
 
 /// Stops every process that carries `marker` and returns their number.
 ///
 /// # Errors
-/// Returns an error if a process of the run survives five seconds of signals.
+/// Returns an error if a process of the run survives a minute of signals, or if the processes cannot be listed.
 pub(crate) async fn sweep(marker: &RunMarker) -> io::Result<u32> {
     sweep_and_count(marker, Vec::new()).await
 }
@@ -26,24 +30,25 @@ pub(crate) async fn sweep(marker: &RunMarker) -> io::Result<u32> {
 pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -> io::Result<u32> {
     for round in 0..ROUNDS_MAX {
         let processes = processes_of(marker);
-        if processes.is_empty() {
+        if processes.as_ref().is_ok_and(Vec::is_empty) {
             return Ok(stopped.len() as u32);
         }
         let signal = if round < TERM_ROUNDS { Signal::TERM } else { Signal::KILL };
-        for process in &processes {
+        for process in processes.iter().flatten() {
             if !stopped.contains(&process.pid()) {
                 stopped.push(process.pid());
             }
             process.signal(signal);
         }
-        tokio::time::sleep(ROUND).await;
+        tokio::time::sleep(if round < FAST_ROUNDS { FAST_ROUND } else { SLOW_ROUND }).await;
     }
+    processes_of(marker)?;
     let pids: Vec<String> = stopped.iter().map(ToString::to_string).collect();
     Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }
 
 pub(crate) fn processes_with(marker: &RunMarker) -> Vec<Pid> {
-    processes_of(marker).iter().map(ProcessHandle::pid).collect()
+    processes_of(marker).iter().flatten().map(ProcessHandle::pid).collect()
 }
 
 impl RunMarker {

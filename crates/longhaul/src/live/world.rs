@@ -109,7 +109,7 @@ impl World for LiveWorld<'_> {
     }
 
     fn on_step(&mut self, run: &Run, policy: &Policy, at: Moment, step: &Step) {
-        let view = WorldView::new(at, &self.attempt, &self.ended);
+        let view = WorldView::new(at, &self.attempt, self.ended.spawn_error.as_deref());
         self.subscribers.each(|each| each.on_step(run, policy, &view, step));
     }
 
@@ -197,7 +197,7 @@ impl World for LiveWorld<'_> {
             if self.attempt.is_some() {
                 self.watchdog.start(&self.config.dir).await;
             }
-            let view = WorldView::new(self.clock.at(), &self.attempt, &self.ended);
+            let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
             let idle_until = self.subscribers.on_idle(&view);
             self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
             if let Some(span) = self.clock.sleep_since_last_call() {
@@ -210,7 +210,7 @@ impl World for LiveWorld<'_> {
 impl LiveWorld<'_> {
     fn sync(&mut self) -> Result<(), SuperviseError> {
         let is_new = self.journal.sync()?;
-        let view = WorldView::new(self.clock.at(), &self.attempt, &self.ended);
+        let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
         self.subscribers.on_sync(&view, is_new);
         Ok(())
     }
@@ -389,10 +389,11 @@ impl LiveWorld<'_> {
             () = tokio::time::sleep(remaining) => {}
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
             Some(source) = self.cancels.channel.recv() => self.events.push_back(Event::Cancelled(source)),
-            changes = self.watch.changed() => self.cancels.on_changes(changes?),
+            changed = self.watch.changed() => changed?,
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
         }
+        self.cancels.check_again();
         if Instant::now() >= self.next_poll {
             self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
             if let Some(attempt) = &mut self.attempt {

@@ -13,10 +13,11 @@ use crate::find_agent::find_recorded;
 use crate::live::{RunMarker, processes_with};
 use jiff::Zoned;
 use longhaul_agent::default_dialect;
-use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, Workflow, WorkflowRecord};
+use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, RunSpec, Workflow, WorkflowRecord};
 use longhaul_store::{Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::env;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -167,6 +168,20 @@ impl MovedDir<'_> {
             Ok(_) | Err(_) => self.to.to_owned(),
         }
     }
+
+    /// Moves the directory of a run, and its guards with it.
+    fn apply(&self, spec: &mut RunSpec) {
+        spec.cwd = self.path_of(&spec.cwd);
+        // Relative paths follow the directory.
+        for path in &mut spec.guards.block_paths {
+            if let Ok(below) = Path::new(path.as_str()).strip_prefix(self.from) {
+                *path = self.to.join(below).display().to_string();
+            }
+        }
+        if let Some(home) = &mut spec.guards.home {
+            *home = env::var("HOME").unwrap_or_default();
+        }
+    }
 }
 
 /// A run or a workflow that was unpacked under a hidden name, with its plan.
@@ -201,7 +216,7 @@ impl Imported<Plan> {
     }
 
     fn commit(mut self, moved: MovedDir<'_>) -> Result<RunDir, TransferError> {
-        self.plan.spec.cwd = moved.path_of(&self.plan.spec.cwd);
+        moved.apply(&mut self.plan.spec);
         Ok(self.dir.commit(&self.plan)?)
     }
 }
@@ -226,7 +241,7 @@ impl Imported<WorkflowPlan> {
     fn commit(mut self, moved: MovedDir<'_>) -> Result<WorkflowDir, TransferError> {
         self.plan.project_dir = moved.path_of(self.plan.project_dir.as_path()).into();
         for spec in &mut self.plan.runs {
-            spec.cwd = moved.path_of(&spec.cwd);
+            moved.apply(spec);
         }
         Ok(self.dir.commit_workflow(&self.plan)?)
     }

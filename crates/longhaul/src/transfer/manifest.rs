@@ -179,14 +179,15 @@ pub(super) fn split_name(name: &str) -> Option<(&str, &str)> {
 }
 
 /// Returns `true` if an exported file may have this name. Such a name stays below the directory that it is unpacked
-/// to, is not hidden, and is neither a request to a supervisor nor in a git worktree.
+/// to, is not hidden, and is neither a request to a supervisor nor in a git worktree or in the run's own workspace. The
+/// bundle contains the workspace, without the files that git ignores.
 pub(super) fn is_member_name(name: &str) -> bool {
     let is_part = |part: &str| !part.is_empty() && !part.starts_with('.') && !part.contains(['\0', '\\']);
     match split_name(name) {
         Some((dir, rest)) => {
             let is_dir = dir == RUN || dir == WORKFLOW || dir.starts_with(RUNS);
             let top = rest.split('/').next().unwrap_or_default();
-            is_dir && name.split('/').all(is_part) && !["requests", "worktrees"].contains(&top)
+            is_dir && name.split('/').all(is_part) && !["requests", "workspace", "worktrees"].contains(&top)
         }
         None => name == BUNDLE,
     }

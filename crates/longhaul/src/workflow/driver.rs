@@ -12,11 +12,11 @@ use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
 use crate::live::available_bytes;
-use crate::{Canceller, Environment, RunError, RunRequest, SuperviseError};
-use longhaul_agent::EditPaths;
+use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
+use longhaul_agent::{EditPaths, Guards};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
-    WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
+    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, RunSpec,
+    Workflow, WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
@@ -28,6 +28,7 @@ use longhaul_workflow::{
     items_from_pointer,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::PathBuf;
 use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -37,6 +38,10 @@ use tokio::task::{JoinError, JoinSet};
 
 // Requests of other processes are looked for this often.
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
+const UNPRICED: &str = "some usage of a run is lost or has no known price: it does not count, so the budget may be \
+     exceeded. Give the runs the price of their model: `prices_file` in `[phase.run]`";
+/// Problem of a cancelled workflow whose project is missing.
+const NO_WORKTREES: &str = "the project has no worktrees";
 
 pub(super) struct Driver<'a> {
     pub(super) home: Home,
@@ -171,6 +176,15 @@ impl Driver<'_> {
         }
     }
 
+    /// Warns once in the workflow that its budget does not limit all usage.
+    fn warn_of_prices(&mut self, report: &RunReport) {
+        let has_budget = self.workflow.state().limits(&self.plan.policy).budget.is_some();
+        let is_shown = self.live.shown_warnings.iter().any(|(_, warning)| warning == UNPRICED);
+        if report.usage.unpriced && has_budget && !is_shown {
+            self.warn(UNPRICED);
+        }
+    }
+
     /// Shows the warnings of own tasks, before the workflow acts on their results.
     fn show_task_warnings(&mut self) {
         while let Ok(warning) = self.live.warnings.1.try_recv() {
@@ -247,8 +261,12 @@ impl Driver<'_> {
                 self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
             }
             ItemSource::Pointer { phase: source, pointer } => {
-                let name = &self.plan.policy.phases[*source].name;
+                let policy = &self.plan.policy.phases[*source];
+                let (name, outcome) = (&policy.name, self.workflow.state().phases[*source].outcome);
+                let has_failed = outcome.is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
                 let items = match self.results.by_phase().get(name) {
+                    // The workflow continues without the result. That of an earlier iteration would repeat its items.
+                    _ if has_failed && !policy.has_items => Ok(Vec::new()),
                     Some(result) => items_from_pointer(result, pointer).map(texts),
                     None => Err(format!("phase `{name}` has no result")),
                 };
@@ -304,7 +322,10 @@ impl Driver<'_> {
 
     /// Merges the results of the runs that are done.
     fn merge(&mut self, phase: usize) {
-        let Some(worktrees) = self.worktrees.clone() else { return };
+        let Some(worktrees) = self.worktrees.clone() else {
+            let problem = Some(NO_WORKTREES.to_owned());
+            return self.live.events.push_back(WorkflowEvent::Merged { phase, problem });
+        };
         let name = &self.plan.policy.phases[phase].name;
         let is_done = |(_, item): &(RunKey, &ItemState)| item.outcome() == Some(Outcome::DONE);
         let done = self.workflow.state().items(phase).filter(is_done).map(|(key, item)| DoneRun {
@@ -312,8 +333,13 @@ impl Driver<'_> {
             title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
         });
         let done: Vec<DoneRun> = done.collect();
+        let warnings = self.live.warnings.0.clone();
         self.live.tasks.spawn_blocking(move || {
             let problem = worktrees.merge(&done).err();
+            for dir in worktrees.leftovers(&done) {
+                // The workflow may have ended.
+                let _ = warnings.send(format!("{} is merged, but cannot be removed", dir.display()));
+            }
             WorkflowEvent::Merged { phase, problem }
         });
     }
@@ -383,6 +409,9 @@ impl Driver<'_> {
     ) -> Result<Result<RunRequest, String>, StoreError> {
         let (policy, state) = (&self.plan.policy, self.workflow.state());
         let (phase, file) = (&policy.phases[key.phase], &self.file.phases()[key.phase]);
+        if phase.has_worktrees && self.worktrees.is_none() {
+            return Ok(Err(NO_WORKTREES.to_owned()));
+        }
         let hints =
             if file.prompt.uses_hints() { self.receive_hints(key, &phase.name)? } else { Ok(Vec::new()) };
         let hints = match hints {
@@ -423,7 +452,7 @@ impl Driver<'_> {
             spec.prompt = prompt;
             spec.guards.edit_paths = edit_paths;
             if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {
-                spec.cwd = worktrees.cwd_of(id, &spec.cwd);
+                move_to_worktree(spec, worktrees, id);
             }
             spec.result_schema = file.schema.as_ref().map(|schema| schema.as_json().to_string());
         });
@@ -528,6 +557,7 @@ impl Driver<'_> {
             }
         };
         self.with_archon_files(|archon| archon.end_log(key, &report));
+        self.warn_of_prices(&report);
         let (cost, active) = (report.usage.total_cost(), report.clocks.active(report.finished_at));
         let mut end = RunEnd { outcome: report.outcome, cost, active };
         let strays = self.stray_changes(key, &changed_files);
@@ -550,6 +580,10 @@ impl Driver<'_> {
     /// Waits for the next event.
     async fn next(&mut self) -> Result<WorkflowEvent, SuperviseError> {
         loop {
+            // A cancelled workflow must not act on events first.
+            if let Ok(source) = self.cancels.try_recv() {
+                return Ok(stop_event(source));
+            }
             if let Some(event) = self.live.events.pop_front() {
                 return Ok(event);
             }
@@ -582,6 +616,21 @@ impl Driver<'_> {
             }
         }
     }
+}
+
+/// Moves a run into its worktree. The paths that are blocked in the project are blocked in both.
+fn move_to_worktree(spec: &mut RunSpec, worktrees: &Worktrees, run: &RunId) {
+    let cwd = worktrees.cwd_of(run, &spec.cwd);
+    // Invalid guards keep the run from starting.
+    if let Ok(guards) = Guards::compile(&spec.guards, &spec.cwd) {
+        let blocked = guards.block_paths.absolute_paths().map(PathBuf::from);
+        let both = blocked.flat_map(|path| [worktrees.cwd_of(run, &path), path]);
+        // A blocked directory of the project can contain the worktrees.
+        let usable = both.filter(|path| !cwd.starts_with(path));
+        let texts: BTreeSet<String> = usable.map(|path| path.display().to_string()).collect();
+        spec.guards.block_paths.extend(texts);
+    }
+    spec.cwd = cwd;
 }
 
 fn joined_problems(problem: Option<String>, strays: Option<String>) -> Option<String> {

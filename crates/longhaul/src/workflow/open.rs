@@ -29,15 +29,16 @@ pub(super) async fn open(
     observer: &mut dyn WorkflowObserver,
     cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(Driver<'_>, WorkflowEvent), WorkflowError> {
+    // A cancelled workflow starts nothing in its project, which may be in use or missing.
+    let is_cancelled = !cancels.is_empty();
     let (dir, plan, journal, loaded, first) = match start {
         WorkflowStart::New(plan) => {
             let (dir, plan, journal) = create(&home, *plan)?;
             (dir, plan, journal, LoadedJournal::default(), WorkflowEvent::Started)
         }
         WorkflowStart::Recover(dir) => {
-            let (plan, journal, loaded) = take_over(&home, &dir).await?;
-            // A cancelled workflow starts nothing there.
-            if cancels.is_empty() {
+            let (plan, journal, loaded) = take_over(&home, &dir, is_cancelled).await?;
+            if !is_cancelled {
                 check_project(&plan)?;
             }
             if let Some(outcome) = Workflow::replay(loaded.records()).state().outcome()
@@ -56,7 +57,7 @@ pub(super) async fn open(
         }
         WorkflowStart::Attach(dir) => return Err(WorkflowError::Orphaned(dir.id().clone())),
         WorkflowStart::Resume { dir, resume } => {
-            let (plan, journal, loaded) = take_over(&home, &dir).await?;
+            let (plan, journal, loaded) = take_over(&home, &dir, false).await?;
             check_project(&plan)?;
             let workflow = Workflow::replay(loaded.records());
             if workflow.state().outcome().is_none() {
@@ -72,7 +73,8 @@ pub(super) async fn open(
     let file = parse(&plan.file, &plan.parameters)?;
     let worktrees = needs_worktrees(&plan.policy)
         .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
-        .transpose()?;
+        .transpose();
+    let worktrees = if is_cancelled { worktrees.unwrap_or_default() } else { worktrees? };
     observer.on_start(&dir, &plan);
     let marker = RunMarker::new(&dir, &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
@@ -162,11 +164,16 @@ fn needs_worktrees(policy: &WorkflowPolicy) -> bool {
 
 type Opened = (WorkflowPlan, Journal<WorkflowRecord>, LoadedJournal<WorkflowRecord>);
 
-/// Opens and locks the journal of a workflow. Waits a moment for a supervisor that was just killed.
-async fn take_over(home: &Home, dir: &WorkflowDir) -> Result<Opened, WorkflowError> {
+/// Opens and locks the journal of a workflow. Waits a moment for a supervisor that was just killed, without the lock of
+/// the project: another takeover on this thread would wait for that lock forever.
+async fn take_over(home: &Home, dir: &WorkflowDir, is_cancelled: bool) -> Result<Opened, WorkflowError> {
     let plan = dir.trusted_plan()?;
-    let _lock = home.lock_project(plan.project_dir.as_path(), Some(dir.id()))?;
-    let (journal, loaded) = take_lock(&dir.journal_path()).await?;
+    let (journal, loaded) = take_lock(|| {
+        let project_dir = plan.project_dir.as_path();
+        let _lock = if is_cancelled { None } else { home.lock_project(project_dir, Some(dir.id()))? };
+        Journal::open_append(&dir.journal_path())
+    })
+    .await?;
     dir.clear_scratch();
     Ok((plan, journal, loaded))
 }
@@ -222,3 +229,6 @@ pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError
         supervision_of(&dir.journal_path(), is_finished)
     }))
 }
+
+#[cfg(test)]
+mod tests;

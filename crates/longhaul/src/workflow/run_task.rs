@@ -198,7 +198,7 @@ impl Observer for WaitObserver {
     fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
         let state = view.run.state();
         let wait = match &state.phase {
-            Phase::Waiting { until, .. } => Some((state.fault, *until)),
+            Phase::Waiting { until, .. } => Some((state.wait_fault(), *until)),
             Phase::New
             | Phase::Starting
             | Phase::Running

@@ -15,14 +15,16 @@ pub(super) use error::listed;
 pub use project::check_worktrees;
 
 use super::REPEAT_DELAY;
-use crate::git::{Git, GitError, text};
+use crate::git::{Git, GitError, paths, text};
 use longhaul_core::RunId;
 use longhaul_store::{
-    Durability, StoreError, WorkflowDir, if_exists, read_json_if_exists, remove_if_exists, replace_json,
+    Durability, StoreError, WorkflowDir, if_exists, read_json_if_exists, remove_dir, remove_if_exists,
+    replace_json,
 };
-use project::{changed_files, current_branch, head, identified, top_of};
+use project::{changed_files, current_branch, head, identified, top_of, unattended};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -123,7 +125,7 @@ impl Worktrees {
     /// Removes a worktree with everything in it, git's entry of it, even a locked one, and the lock of its branch.
     fn discard(&self, git: &Git, run: &RunId) -> Result<(), WorktreeError> {
         let path = self.path(run);
-        if_exists(fs::remove_dir_all(&path)).map_err(StoreError::io("remove", &path))?;
+        if_exists(remove_dir(&path)).map_err(StoreError::io("remove", &path))?;
         // There may be no entry.
         let _ = git.call(&["worktree", "remove", "--force", "--force", &path.to_string_lossy()]);
         Ok(remove_locks(git, &[&self.branch_ref(run)])?)
@@ -140,7 +142,9 @@ impl Worktrees {
                 Ok(_) => {}
                 Err(error) if error.is_interrupted() => return Err(error.into()),
                 // It contains new files, and none was removed.
-                Err(_) => return self.write_start(run, &start),
+                Err(_) if has_entry(git, &path)? => return self.write_start(run, &start),
+                // Git could not remove some files. It has removed the others, and its entry.
+                Err(_) => self.discard(git, run)?,
             }
         }
         let branch = self.branch_ref(run);
@@ -148,6 +152,15 @@ impl Worktrees {
             git.call(&["update-ref", "-d", &branch])?;
         }
         Ok(remove_if_exists(&self.start_path(run))?)
+    }
+
+    /// Returns the merged worktrees of these runs that could not be removed.
+    pub(super) fn leftovers(&self, runs: &[DoneRun]) -> Vec<PathBuf> {
+        let merged = runs.iter().filter(|run| {
+            let start = self.start_of(&run.run).ok().flatten();
+            start.is_some_and(|start| start.is_merged)
+        });
+        merged.map(|run| self.path(&run.run)).collect()
     }
 
     /// Returns what a worktree started from. `None` if there is no complete worktree.
@@ -173,7 +186,7 @@ impl Worktrees {
         let file = open.and_then(|file| file.lock().map(|()| file)).map_err(StoreError::io("lock", &path))?;
         // Files of Git LFS are complete in a worktree, as in the project.
         let git = Git::new(&self.top).with_lock(Arc::new(file)).with_variable("GIT_LFS_SKIP_SMUDGE", "0");
-        Ok(identified(git)?)
+        Ok(identified(unattended(git)?)?)
     }
 
     fn path(&self, run: &RunId) -> PathBuf {
@@ -213,6 +226,12 @@ fn repeat_interrupted<T>(operation: impl Fn() -> Result<T, WorktreeError>) -> Re
     let Some(lock) = lock else { return result };
     drop(fs::remove_file(lock));
     operation()
+}
+
+/// Returns whether git knows a worktree with this real path.
+fn has_entry(git: &Git, path: &Path) -> Result<bool, GitError> {
+    let list = git.call(&["worktree", "list", "--porcelain", "-z"])?;
+    Ok(paths(&list).any(|line| line.strip_prefix(b"worktree ") == Some(path.as_os_str().as_bytes())))
 }
 
 /// Removes the locks of these files of git. No process of git may be running that can hold them.

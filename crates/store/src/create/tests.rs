@@ -72,6 +72,29 @@ fn failure_leaves_nothing() {
     assert!(remaining.iter().all(|path| path.is_file()));
 }
 
+/// Every container has a process with the same id.
+#[test]
+fn directory_of_another_process_with_the_same_id_stays() {
+    let (_dir, home) = Home::temporary();
+    let day_path = home.runs_path().join("2025-11-22");
+    let others: Vec<PathBuf> =
+        (0..1_000).map(|n| day_path.join(format!(".run.{}-{n}.new", std::process::id()))).collect();
+    others.iter().for_each(|path| fs::create_dir_all(path).expect("a directory"));
+    home.create_run(&day(), 7, &plan()).expect("run");
+    assert!(others.iter().all(|path| path.exists()));
+}
+
+/// Some mounts show every file as writable by all users.
+#[test]
+fn run_that_could_not_be_trusted_is_not_created() {
+    let (parent, _home) = Home::temporary();
+    let path = parent.path().join("run");
+    fs::create_dir(&path).expect("created");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("it belongs to this user");
+    let error = fill::<longhaul_core::Record>(&JournalDir::new(path, RunId::from("bcdfgh")), &[], &plan());
+    assert!(matches!(error, Err(StoreError::Untrusted { .. })), "{error:?}");
+}
+
 #[test]
 fn places_run_in_requested_directory() {
     let (dir, home) = Home::temporary();

@@ -1,7 +1,6 @@
-//! Derives a run's ledger entry from its plan and its journal. Only [`LedgerEntry::read`] and
-//! [`LedgerEntry::from_journal`] read files on their own.
+//! Derives a run's ledger entry from its plan, its journal and the usage files of its processes. It writes nothing.
 
-use crate::{Journal, ModelUsage, Plan, RunDir, StoreError, WorkflowPosition};
+use crate::{AttemptDir, Journal, ModelUsage, Plan, RunDir, StoreError, WorkflowPosition};
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
     RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd, word_enum,
@@ -9,7 +8,7 @@ use longhaul_core::{
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs;
-use std::ops::{Add, AddAssign};
+use std::ops::AddAssign;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -30,10 +29,6 @@ pub struct LedgerEntry {
     pub spend: BTreeMap<(Quarter, String), LedgerSpend>,
     /// The fold of its records, from which the rows are rendered. Empty if the entry was read from the ledger.
     history: RunHistory,
-    /// Model that summarizes older work.
-    summary_model: Option<String>,
-    /// Model that reviews the work.
-    review_model: Option<String>,
 }
 
 /// A quarter of an hour, counted from 1970.
@@ -208,6 +203,19 @@ pub struct LedgerSpend {
     pub messages: u64,
 }
 
+impl From<&ModelUsage> for LedgerSpend {
+    fn from(model_usage: &ModelUsage) -> LedgerSpend {
+        LedgerSpend {
+            cost: model_usage.cost.0,
+            estimated_cost: model_usage.estimated_cost.0,
+            unpriced: model_usage.unpriced,
+            tokens: model_usage.tokens,
+            truncated: model_usage.truncated_tokens.total(),
+            messages: model_usage.messages.into(),
+        }
+    }
+}
+
 impl AddAssign for LedgerSpend {
     fn add_assign(&mut self, other: LedgerSpend) {
         self.cost += other.cost;
@@ -248,22 +256,11 @@ impl LedgerEntry {
             workflow: plan.workflow.clone(),
             ..unread_run(dir)
         };
-        let summary = plan.spec.policy.handoff_summary.as_ref();
-        let summary_model = summary.map(|summary| summary.model.clone());
-        let review = plan.spec.policy.checks.as_ref().and_then(|checks| checks.review.as_ref());
-        let review_model = review.and_then(|review| review.model.clone()).or_else(|| run.model.clone());
-        LedgerEntry { summary_model, review_model, ..LedgerEntry::from_run(run) }
+        LedgerEntry::from_run(run)
     }
 
     fn from_run(run: LedgerRun) -> LedgerEntry {
-        LedgerEntry {
-            run,
-            attempts: Vec::new(),
-            spend: BTreeMap::new(),
-            history: RunHistory::default(),
-            summary_model: None,
-            review_model: None,
-        }
+        LedgerEntry { run, attempts: Vec::new(), spend: BTreeMap::new(), history: RunHistory::default() }
     }
 
     pub(super) fn from_stored(
@@ -313,7 +310,7 @@ impl LedgerEntry {
             return entry;
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
-        for model_usage in model_usage_of(dir, attempt.number) {
+        for model_usage in model_usage_of(&dir.attempt(attempt.number)) {
             attempt.cost += model_usage.cost.0;
             attempt.estimated_cost += model_usage.estimated_cost.0;
             entry.run.cost.0 += model_usage.cost.0;
@@ -329,44 +326,44 @@ impl LedgerEntry {
         let mut entry = LedgerEntry::new(dir, &dir.plan()?);
         for step in &Journal::load(&dir.journal_path())?.entries {
             for record in &step.records {
-                entry.apply(step.at, record, |attempt| model_usage_of(dir, attempt));
+                entry.apply(step.at, record, dir);
             }
         }
         entry.update_rows();
         Ok(entry)
     }
 
-    /// Applies one record of a step that was decided at `at`. `model_usage` returns the usage of an attempt by
-    /// model; it is called once the attempt ended. The rows of the run and its attempts change with the next
+    /// Applies one record of a step that was decided at `at`. If a model's process ended, its usage by model is read
+    /// from the directory of the run. The rows of the run and its attempts change with the next
     /// [`LedgerEntry::update_rows`].
-    pub fn apply(&mut self, at: Moment, record: &Record, model_usage: impl FnOnce(u32) -> Vec<ModelUsage>) {
+    pub fn apply(&mut self, at: Moment, record: &Record, dir: &RunDir) {
         let Some(event) = self.history.apply(at, record) else { return };
+        let attempt = dir.attempt(event.attempt);
         if let HistoryEventKind::SummaryEnded(summary) = event.kind {
-            self.add_usage(at, summary.usage, self.summary_model.clone(), &[]);
+            self.add_usage(at, summary.usage, None, &attempt.summary());
         } else if let HistoryEventKind::ReviewEnded { usage, .. } = event.kind {
-            self.add_usage(at, usage, self.review_model.clone(), &[]);
+            let review = dir.review(self.history.state().reviews);
+            self.add_usage(at, usage, None, &review);
         } else if event.kind == HistoryEventKind::AttemptEnded {
-            let number = event.attempt;
-            let usage = self.history.attempt(number).map(AttemptHistory::usage).unwrap_or_default();
-            self.add_usage(at, usage, self.run.model.clone(), &model_usage(number));
+            let ended = self.history.attempt(attempt.number());
+            let usage = ended.map(AttemptHistory::usage).unwrap_or_default();
+            self.add_usage(at, usage, self.run.model.clone(), &attempt);
         }
     }
 
-    /// Adds usage until `at` for these models, or for `model` if the list does not add up to `usage`.
-    fn add_usage(&mut self, at: Moment, usage: Usage, model: Option<String>, models: &[ModelUsage]) {
+    /// Adds the usage of a process until `at`, by the models in its file. If they do not add up to `usage`, all of it
+    /// counts for `model`.
+    fn add_usage(&mut self, at: Moment, usage: Usage, model: Option<String>, files: &AttemptDir) {
         if usage == Usage::default() {
             return;
         }
-        let quarter = quarter_of(at);
-        let total = |field: fn(&ModelUsage) -> Usd| models.iter().map(field).fold(Usd::ZERO, Usd::add);
-        let adds_up = total(|model_usage| model_usage.cost.0) == usage.reported_cost
-            && total(|model_usage| model_usage.estimated_cost.0) == usage.estimated_cost;
-        if !adds_up {
-            let model_usage = ModelUsage::new(model.unwrap_or_default(), &usage);
-            return add(&mut self.spend, quarter, &model_usage);
-        }
-        for model_usage in models {
-            add(&mut self.spend, quarter, model_usage);
+        let total = ModelUsage::new(model.unwrap_or_default(), &usage);
+        let models = model_usage_of(files);
+        let mut sum = LedgerSpend::default();
+        models.iter().for_each(|model_usage| sum += LedgerSpend::from(model_usage));
+        let models = if sum == LedgerSpend::from(&total) { models } else { vec![total] };
+        for model_usage in &models {
+            add(&mut self.spend, quarter_of(at), model_usage);
         }
     }
 
@@ -406,22 +403,16 @@ impl LedgerEntry {
 }
 
 fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, model_usage: &ModelUsage) {
-    let sum = sums.entry((quarter, model_usage.model.clone())).or_default();
-    sum.cost += model_usage.cost.0;
-    sum.estimated_cost += model_usage.estimated_cost.0;
-    sum.unpriced |= model_usage.unpriced;
-    sum.tokens += model_usage.tokens;
-    sum.truncated += model_usage.truncated_tokens.total();
-    sum.messages += u64::from(model_usage.messages);
+    *sums.entry((quarter, model_usage.model.clone())).or_default() += LedgerSpend::from(model_usage);
 }
 
 pub(super) fn quarter_of(at: Moment) -> Quarter {
     at.0 / QUARTER_MS
 }
 
-/// Returns the usage of an attempt by model. It is empty if it was not recorded or cannot be read.
-pub fn model_usage_of(dir: &RunDir, attempt: u32) -> Vec<ModelUsage> {
-    dir.attempt(attempt).read_or_default()
+/// Returns the usage of a process by model. It is empty if it was not recorded or cannot be read.
+fn model_usage_of(files: &AttemptDir) -> Vec<ModelUsage> {
+    files.read_or_default()
 }
 
 fn unread_run(dir: &RunDir) -> LedgerRun {

@@ -1,10 +1,10 @@
 use super::*;
 use crate::plan::tests::plan;
-use crate::{Day, Home, ModelUsage, NewRun};
+use crate::{AttemptDir, Day, Home, ModelUsage, NewRun, RunDir};
 use expect_test::expect;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, SessionPlan, Span,
-    Tokens, Usage, Usd,
+    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, ReviewResult,
+    SessionPlan, Span, SummaryResult, Tokens, Usage, Usd,
 };
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::PermissionsExt;
@@ -136,7 +136,11 @@ fn derives_run_from_its_records() {
     let model_usage = |model: &str, cost| {
         ModelUsage::new(
             model.to_owned(),
-            &Usage { reported_cost: cents(cost), messages: 1, ..Usage::default() },
+            &Usage {
+                tokens: Tokens { input: 5, output: 10, cache_read: 15, cache_write: 20 },
+                messages: 1,
+                ..usage(cost)
+            },
         )
     };
     attempt.write(&vec![model_usage("large", 15), model_usage("small", 5)]).expect("it is written");
@@ -202,7 +206,7 @@ fn counts_usage_of_running_attempt() {
     // A supervisor after a takeover starts from the journal.
     let mut supervised = LedgerEntry::from_journal(&dir);
     journal.append(Moment(START), &records[end..=end]).expect("it is written");
-    supervised.apply(Moment(START), &records[end], |attempt| model_usage_of(&dir, attempt));
+    supervised.apply(Moment(START), &records[end], &dir);
     let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
     assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
 }
@@ -232,6 +236,71 @@ fn ignores_model_list_with_wrong_sum() {
     assert_eq!(spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost), cents(25));
 }
 
+/// Returns the spending by model of a run with these records.
+fn spend_by_model(dir: &RunDir) -> Vec<(String, LedgerSpend)> {
+    LedgerEntry::read(dir).spend.into_iter().map(|((_, model), spend)| (model, spend)).collect()
+}
+
+#[test]
+fn usage_of_summaries_and_reviews_counts_for_their_models() {
+    let (_dir, home) = Home::temporary();
+    let mut records = started(1, 0);
+    let unpriced = Usage { unpriced: true, ..usage(0) };
+    let ended = Record::SummaryEnded { at: at(1), result: SummaryResult::Written, usage: unpriced };
+    let review = Record::ReviewStarted { at: at(3), after_commands: false };
+    let passed =
+        Record::ReviewEnded { at: at(4), result: ReviewResult::Passed, usage: unpriced, retry_at: None };
+    records.extend([Record::SummaryStarted { at: at(0) }, ended]);
+    records.extend([Record::CheckStarted { at: at(2) }, review, passed]);
+    let NewRun { dir, .. } = run(&home, 7, &records);
+    // Without files, the models are unknown, but the usage counts.
+    let spend = |count: u64| LedgerSpend {
+        unpriced: true,
+        tokens: Tokens {
+            input: 10 * count,
+            output: 20 * count,
+            cache_read: 30 * count,
+            cache_write: 40 * count,
+        },
+        messages: 2 * count,
+        ..LedgerSpend::default()
+    };
+    assert_eq!(spend_by_model(&dir), [(String::new(), spend(2))]);
+    let write = |files: AttemptDir, model: &str| {
+        let files = files.create().expect("a directory");
+        files.write(&vec![ModelUsage::new(model.to_owned(), &unpriced)]).expect("it is written");
+    };
+    write(dir.attempt(1).summary(), "small");
+    assert_eq!(spend_by_model(&dir), [(String::new(), spend(1)), ("small".to_owned(), spend(1))]);
+    write(dir.review(1), "large");
+    assert_eq!(spend_by_model(&dir), [("large".to_owned(), spend(1)), ("small".to_owned(), spend(1))]);
+}
+
+#[test]
+fn list_of_models_that_lacks_something_counts_for_the_requested_model() {
+    let (_dir, home) = Home::temporary();
+    let mut records = [started(1, 0), finished(60, 5)].concat();
+    for record in &mut records {
+        if let Record::AttemptEnded { usage, .. } = record {
+            usage.unpriced = true;
+        }
+    }
+    let NewRun { dir, .. } = run(&home, 7, &records);
+    let attempt = dir.attempt(1).create().expect("an attempt");
+    let requested = plan().spec.model.unwrap_or_default();
+    let check = |listed: Usage, model: &str| {
+        attempt.write(&vec![ModelUsage::new("large".to_owned(), &listed)]).expect("it is written");
+        let spend = spend_by_model(&dir);
+        assert_eq!(spend.len(), 1, "{spend:?}");
+        assert_eq!((spend[0].0.as_str(), spend[0].1.unpriced), (model, true), "{listed:?}");
+        assert_eq!((spend[0].1.cost, spend[0].1.tokens.total()), (cents(5), 100), "{listed:?}");
+    };
+    check(Usage { unpriced: true, ..usage(5) }, "large");
+    // The disk was full, or messages are missing.
+    check(usage(5), &requested);
+    check(Usage { unpriced: true, tokens: Tokens::default(), ..usage(5) }, &requested);
+}
+
 #[test]
 fn supervisor_and_reader_derive_the_same_entry() {
     let (_dir, home) = Home::temporary();
@@ -240,7 +309,7 @@ fn supervisor_and_reader_derive_the_same_entry() {
         let NewRun { dir, .. } = run(&home, end as u64, &records[..end]);
         let mut live = LedgerEntry::new(&dir, &plan());
         for record in &records[..end] {
-            live.apply(time_of(record), record, |attempt| model_usage_of(&dir, attempt));
+            live.apply(time_of(record), record, &dir);
         }
         live.update_rows();
         let from_files = LedgerEntry::read(&dir);
@@ -428,11 +497,11 @@ fn reports_differences() {
     let change = "UPDATE runs SET entry = json_set(entry, '$.reported_cost_usd', 0.5, '$.outcome', 'failed')";
     ledger.database.db.execute_batch(change).expect("it is changed");
     ledger.database.db.execute_batch("DELETE FROM attempts WHERE number = 2").expect("it is changed");
-    let missing = run(&home, 3, &started(1, 0));
+    let missing = run(&home, 3, &started(1, 0)).dir;
     let messages: Vec<_> = differences(&ledger).into_iter().map(rename).collect();
     let messages: Vec<_> = messages
         .iter()
-        .map(|message| message.replace(missing.dir.id().as_str(), "MISSING"))
+        .map(|message| message.replace(missing.id().as_str(), "MISSING"))
         .map(|message| message[..70.min(message.len())].to_owned())
         .collect();
     let mut sorted = messages;

@@ -3,37 +3,52 @@
 use super::entry::LedgerEntry;
 use super::query::RunFilter;
 use super::{Ledger, LedgerError};
-use crate::RunDir;
+use crate::Journal;
 use crate::find_run::{days_newest_first, unsorted_runs_of_day};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 
+/// The runs that a verification found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct VerifyStats {
+    /// Number of compared runs.
+    pub compared: u64,
+    /// Number of unfinished runs with a supervisor. They are not compared, because they change all the time.
+    pub supervised: u64,
+}
+
 impl Ledger {
-    /// Compares each run with its journal, reports the differences as text and returns the number of runs. It
-    /// changes neither the ledger nor a run.
-    pub fn verify(&self, mut report: impl FnMut(String)) -> Result<u64, LedgerError> {
-        let mut on_disk = BTreeSet::new();
+    /// Compares each run with its journal and reports the differences as text. It changes neither the ledger nor a
+    /// run.
+    pub fn verify(&self, mut report: impl FnMut(String)) -> Result<VerifyStats, LedgerError> {
+        let (mut on_disk, mut stats) = (BTreeSet::new(), VerifyStats::default());
         for day in days_newest_first(&self.home.runs_path())? {
             for dir in unsorted_runs_of_day(&day).filter(|dir| dir.plan_path().exists()) {
                 on_disk.insert(dir.id().clone());
-                self.compare(&dir, &mut report)?;
+                let is_locked = Journal::is_locked(&dir.journal_path()).unwrap_or(false);
+                let derived = LedgerEntry::read(&dir);
+                if is_locked && derived.run.outcome.is_none() {
+                    stats.supervised += 1;
+                } else {
+                    stats.compared += 1;
+                    self.compare(&derived, &mut report)?;
+                }
             }
         }
         let recorded = self.stored_runs(&RunFilter::default())?;
         for run in recorded.into_iter().filter(|run| !on_disk.contains(&run.id) && !run.dir.exists()) {
             report(format!("{}: in the ledger, but there is no such run", run.id));
         }
-        Ok(on_disk.len() as u64)
+        Ok(stats)
     }
 
-    fn compare(&self, dir: &RunDir, report: &mut impl FnMut(String)) -> Result<(), LedgerError> {
-        let derived = LedgerEntry::read(dir);
-        let run = dir.id();
+    fn compare(&self, derived: &LedgerEntry, report: &mut impl FnMut(String)) -> Result<(), LedgerError> {
+        let run = &derived.run.id;
         let Some(recorded) = self.entry(run)? else {
             report(format!("{run}: not in the ledger"));
             return Ok(());
         };
-        for ((part, ledger), (_, journal)) in parts(&recorded).into_iter().zip(parts(&derived)) {
+        for ((part, ledger), (_, journal)) in parts(&recorded).into_iter().zip(parts(derived)) {
             if ledger != journal {
                 report(format!("{run}: {part} is {ledger} in the ledger, and {journal} in its journal"));
             }

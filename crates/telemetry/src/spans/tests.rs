@@ -66,6 +66,13 @@ fn cost(span: &SpanData) -> u64 {
     (dollars.iter().sum::<f64>() * 1e6).round() as u64
 }
 
+fn attempts(span: &SpanData) -> i64 {
+    match attribute(span, attributes::ATTEMPTS) {
+        Some(Value::I64(attempts)) => *attempts,
+        _ => 0,
+    }
+}
+
 fn duration(span: &SpanData) -> Duration {
     span.end_time.duration_since(span.start_time).expect("it ends after its start")
 }
@@ -74,7 +81,7 @@ fn duration(span: &SpanData) -> Duration {
 fn spans_of_simulated_runs_agree_with_the_history() {
     let home = tempfile::tempdir().expect("a temporary directory");
     let dir = RunDir::from_path(home.path().join("bcdfgh")).expect("an absolute path");
-    let mut waited = 0;
+    let (mut waited, mut reopened) = (0, 0);
     for seed in 0..SEEDS {
         let (spans, history) = simulate(seed, &dir);
         let named = |prefix: &'static str| spans.iter().filter(move |span| span.name.starts_with(prefix));
@@ -94,7 +101,11 @@ fn spans_of_simulated_runs_agree_with_the_history() {
         // Each resumption of the finished run has a span of its own.
         let runs: u64 = named("invoke_workflow").map(cost).sum();
         assert_eq!(runs, state.usage.total_cost().0, "cost of seed {seed}");
+        let counted: i64 = named("invoke_workflow").map(attempts).sum();
+        assert_eq!(counted, i64::from(state.attempts()), "attempts of the runs of seed {seed}");
+        reopened += state.reopen_count;
         waited += history.waits().filter(|wait| wait.duration(Moment(0)) > Default::default()).count();
     }
     assert!(waited > 100, "the runs wait");
+    assert!(reopened > 0, "some runs are resumed");
 }

@@ -1,5 +1,5 @@
 use super::AcpDecoder;
-use crate::{Decoder, DoneSignals, Guards, SessionStart, Tables};
+use crate::{BlockedPaths, Decoder, DoneSignals, Guards, SessionStart, Tables};
 use longhaul_core::{
     AttemptPlan, Evidence, Exit, Fault, Notice, Preset, PromptKind, RunSpec, SessionId, SessionPlan, Usd,
     classify,
@@ -256,6 +256,47 @@ fn guards_answer_questions_and_fail_closed() {
 }
 
 #[test]
+fn guards_know_the_input_of_a_call() {
+    let call_update = |kind: &str, status: &str, input: &Value| {
+        update(json!({"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "t", "kind": kind,
+            "status": status, "rawInput": input}))
+    };
+    let check = |kind: &str, inputs: [Value; 3], chosen: &str, status: &str, lapses: bool| {
+        let [stated, asked, last] = inputs;
+        let guards = Guards {
+            allow_tools: vec!["*".parse().expect("a pattern")],
+            block_paths: BlockedPaths::new(&["secret".to_owned()], "/work", "").expect("a path"),
+            ..Guards::default()
+        };
+        let mut decoder = decoder(guards);
+        begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), &[]);
+        let option = |kind: &str| json!({"optionId": kind, "name": kind, "kind": kind});
+        let question = json!({"jsonrpc": "2.0", "id": 7, "method": "session/request_permission",
+            "params": {"sessionId": "s1", "options": [option("allow_once"), option("reject_once")],
+            "toolCall": {"toolCallId": "c1", "kind": kind, "title": "t", "rawInput": asked}}});
+        let start = call_update(kind, "in_progress", &stated);
+        feed(&mut decoder, &[INITIALIZED, OPENED, &start, &question.to_string()]);
+        let reply: Value = serde_json::from_slice(&decoder.take_replies()[0]).expect("a reply is JSON");
+        assert_eq!(reply["result"]["outcome"]["optionId"], chosen, "{stated} {asked}");
+        feed(&mut decoder, &[&call_update(kind, status, &last)]);
+        let lapsed = decoder.evidence(Exit::Signal(15), "").guard_lapsed;
+        assert_eq!(lapsed, lapses, "{kind} {stated} {asked} {last}");
+    };
+    let (none, harmless) = (json!({}), json!({"command": "ls"}));
+    let blocked = json!({"command": "cat secret"});
+    // Some agents ask without repeating the input.
+    let inputs = |stated: &Value, asked: &Value, last: &Value| [stated.clone(), asked.clone(), last.clone()];
+    check("execute", inputs(&harmless, &none, &harmless), "allow_once", "completed", false);
+    check("execute", inputs(&blocked, &none, &blocked), "reject_once", "failed", false);
+    // An input that is not stated counts as denied.
+    check("execute", inputs(&none, &none, &harmless), "reject_once", "failed", false);
+    check("execute", inputs(&none, &none, &none), "reject_once", "completed", true);
+    // The agent made another call than the one that it asked about.
+    check("execute", inputs(&harmless, &none, &blocked), "allow_once", "completed", true);
+    check("execute", inputs(&harmless, &none, &blocked), "allow_once", "failed", false);
+}
+
+#[test]
 fn usage_is_counted_as_stated() {
     let chunk = |tokens: u64| {
         update(json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": ""},
@@ -427,6 +468,25 @@ fn stated_cost_lacks_only_messages_after_it() {
     assert_eq!((found.messages, found.truncated_messages), (2, 1));
     assert_eq!((found.tokens.total(), found.truncated_tokens.total()), (2200, 1010));
     assert_eq!((found.reported_cost, found.estimated_cost), (Usd(3_000_000), Usd::ZERO));
+}
+
+#[test]
+fn message_of_an_unpriced_model_is_marked_unless_a_stated_cost_covers_it() {
+    let opened = OPENED.replace("claude-opus-5-5", "house-7b");
+    let cost = update(json!({"sessionUpdate": "usage_update", "used": 1000, "size": 9,
+        "cost": {"amount": 2.0, "currency": "USD"}}));
+    let is_unpriced = |lines: &[&str]| {
+        let mut decoder = decoder(Guards::default());
+        feed(&mut decoder, &[INITIALIZED, &opened]);
+        feed(&mut decoder, lines);
+        decoder.evidence(Exit::Signal(15), "").usage.unpriced
+    };
+    let (message, end) = (text("abcdefgh"), answer(json!({"stopReason": "end_turn"})));
+    assert!(is_unpriced(&[&message]));
+    assert!(!is_unpriced(&[&message, &cost]));
+    assert!(!is_unpriced(&[&message, &cost, &end]));
+    assert!(is_unpriced(&[&message, &cost, &message]));
+    assert!(is_unpriced(&[&message, &cost, &message, &end]));
 }
 
 #[test]

@@ -58,6 +58,11 @@ impl ModelShares {
             if report.has_cost { truncated } else { interval.nano }
         };
         models.split_estimate(total.estimated_cost, weight);
+        if report.has_cost {
+            for model in &mut models.0 {
+                model.interval.usage.unpriced = model.interval.truncated_unpriced;
+            }
+        }
         models.fit_to_total(total, report.only);
         self.committed.merge(models);
     }

@@ -134,7 +134,7 @@ impl Caller<'_> {
     ) -> Result<(Box<RunArgs>, PreparedRun), Failure> {
         let words = flags.0.into_values().flatten().chain([prompt, "--"].map(OsString::from));
         let words = words.chain(self.agent_args().into_iter().map(OsString::from));
-        let (args, configured) = parse_run(words, "cannot start the run", "correct the flags")?;
+        let (args, configured) = parse_run(words, &[], "cannot start the run", "correct the flags")?;
         let mut prepared = prepare(&args)?.configured(&configured);
         let answers = command.answers(prepared.spec.guards.answers.take())?;
         prepared.spec.guards.answers = Some(answers.entries().clone());

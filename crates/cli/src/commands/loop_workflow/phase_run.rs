@@ -81,8 +81,12 @@ fn settings(
         // A configuration file cannot name an agent, because its command differs from run to run. A phase can.
         if key_name == AGENT {
             let name = value.as_str().unwrap_or_default();
-            <AgentKind as ValueEnum>::from_str(name, false)
+            let kind = <AgentKind as ValueEnum>::from_str(name, false)
                 .map_err(|_| error(format!("there is no agent `{name}`"), "write \"claude\" or \"acp\""))?;
+            if kind == AgentKind::Acp && !phase.edit_paths.is_empty() {
+                let message = "`edit_paths` cannot be used with `agent = \"acp\"`: the protocol does not name edited files";
+                return Err(error(message.to_owned(), "remove one of them"));
+            }
             settings.insert(AGENT.to_owned(), vec!["--agent".into(), name.into()]);
             continue;
         }
@@ -134,13 +138,16 @@ fn resolve_phase(
     typed: &TypedFlags,
 ) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
     let exclusions = excluded(&Cli::command(), RUN);
-    // A setting of the phase replaces the flag, and flags that it excludes. Prohibitions add up.
+    // A setting of the phase replaces the flag, and flags that it excludes unless it is off. Prohibitions add up.
+    let is_on = |key: &String| {
+        settings.get(key).is_some_and(|words| !words.is_empty() && *words != ["--review=none"])
+    };
     let is_replaced = |key: &String| {
         trust::for_key(key) != ProjectTrust::OnlyAdd && settings.contains_key(key)
             || key == AGENT_PATH && settings.contains_key(AGENT)
-            || exclusions.iter().any(|(one, other)| {
-                (one == key && settings.contains_key(other)) || (other == key && settings.contains_key(one))
-            })
+            || exclusions
+                .iter()
+                .any(|(one, other)| (one == key && is_on(other)) || (other == key && is_on(one)))
     };
     let flags = typed.0.iter().filter(|(key, _)| !is_replaced(key)).map(|(_, words)| words);
     let set = settings.iter().filter(|(key, _)| *key != AGENT_ARGS).map(|(_, words)| words);
@@ -148,7 +155,12 @@ fn resolve_phase(
     let words = words.chain(settings.get(AGENT_ARGS).into_iter().flatten().cloned());
     let of_phase = || format!("cannot run phase `{}`", phase.name);
     let hint = "correct the settings of the phase, or the flags of `longhaul loop`";
-    let (args, configured) = parse_run(words, of_phase(), hint)?;
+    // A setting without words is off or empty, whatever is configured.
+    let off = settings
+        .iter()
+        .filter(|(key, words)| words.is_empty() && trust::for_key(key) != ProjectTrust::OnlyAdd);
+    let off: Vec<&str> = off.map(|(key, _)| key.as_str()).collect();
+    let (args, configured) = parse_run(words, &off, of_phase(), hint)?;
     let prepared = prepare(&args).map_err(|failure| Failure {
         error: format!("{}: {}", of_phase(), failure.error),
         ..configured.add_origin(failure)

@@ -59,7 +59,8 @@ pub async fn read(
 ) -> Result<ReadResourceResult, ErrorData> {
     let target = find(ceilings, uri)?;
     let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
-    let finished = call::run(CommandCall { words, stdin: None }, true, client, context).await;
+    let finished =
+        call::run(CommandCall { words, stdin: None, off: Vec::new() }, true, client, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
             let text = match shorten_text(&finished.stdout, false) {

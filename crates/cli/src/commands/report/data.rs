@@ -308,7 +308,10 @@ impl ReportRun {
             outcome: outcome.map(|outcome| outcome.kind),
             fault,
             limit: outcome.and_then(|outcome| outcome.limit),
-            retry_at: outcome.map_or(run.until, |outcome| outcome.retry_at.map(Rfc3339)),
+            retry_at: match outcome {
+                Some(outcome) => outcome.retry_at.map(Rfc3339),
+                None => run.until.filter(|_| has_supervisor),
+            },
             wall: timeline.wall,
             active: timeline.active,
             lost_time: lost,

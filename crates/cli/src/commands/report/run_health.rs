@@ -62,7 +62,7 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bo
         (None, RunState::Waiting) => {
             format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt is scheduled"))
         }
-        (None, RunState::Running | RunState::Finished) => "an attempt is running".to_owned(),
+        (None, RunState::Running | RunState::Finished) => "it is working".to_owned(),
     }
 }
 

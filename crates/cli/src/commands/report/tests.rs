@@ -17,7 +17,8 @@ use longhaul_core::{
     AfterAttempt, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind,
     Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
-use longhaul_store::{LedgerEntry, ModelUsage, Plan, RunDir, RunState};
+use longhaul_store::{LedgerEntry, LedgerSpend, Plan, QUARTER_MS, RunDir, RunState};
+use std::collections::BTreeMap;
 
 /// 2026-01-01, midnight.
 const START: u64 = 1_767_225_600_000;
@@ -116,28 +117,28 @@ impl RunRecords {
         let history = self.history();
         let dir = RunDir::from_path(format!("/runs/2026-01-01/{id}").into()).expect("it is absolute");
         let mut entry = LedgerEntry::new(&dir, &plan(task));
-        let spent = |model: &str, cost: Usd, estimated: Usd| ModelUsage {
-            model: model.to_owned(),
-            cost: cost.into(),
-            estimated_cost: estimated.into(),
+        let spent = |cost: Usd, estimated_cost: Usd| LedgerSpend {
+            cost,
+            estimated_cost,
             unpriced: false,
             tokens: usage(0, 0).tokens,
-            truncated_tokens: Tokens { output: 7, ..Tokens::default() },
+            truncated: 7,
             messages: 2,
         };
+        let mut spend = BTreeMap::<_, LedgerSpend>::new();
         for (at, record) in
             self.steps.iter().flat_map(|(at, records)| records.iter().map(move |record| (*at, record)))
         {
-            entry.apply(at, record, |_| match record {
-                Record::AttemptEnded { usage, .. } => {
-                    vec![
-                        spent("opus", usage.reported_cost, usage.estimated_cost),
-                        spent("haiku", Usd::ZERO, Usd::ZERO),
-                    ]
-                }
-                _ => Vec::new(),
-            });
+            entry.apply(at, record, &dir);
+            if let Record::AttemptEnded { usage: Usage { reported_cost, estimated_cost, .. }, .. } = record {
+                let mut add = |model: &str, usage: LedgerSpend| {
+                    *spend.entry((at.0 / QUARTER_MS, model.to_owned())).or_default() += usage;
+                };
+                add("opus", spent(*reported_cost, *estimated_cost));
+                add("haiku", spent(Usd::ZERO, Usd::ZERO));
+            }
         }
+        entry.spend = spend;
         entry.update_rows();
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
@@ -436,6 +437,20 @@ fn json_has_every_run() {
         ]
     "#]]
     .assert_eq(&(serde_json::to_string_pretty(&json["lost_time"]).expect("JSON") + "\n"));
+}
+
+#[test]
+fn only_a_supervised_run_retries_on_its_own() {
+    let run = |has_supervisor: bool, records: RunRecords| {
+        let input = RunInput { has_supervisor, ..records.read("ggg", "go", 250) };
+        let run = report_of(vec![input]).runs.remove(0);
+        (run.retry_at.is_some(), run.explanation)
+    };
+    let waiting = || RunRecords::started().fails(200, Fault::Overloaded, 60);
+    assert_eq!(run(true, waiting()), (true, "waiting: the API is overloaded".to_owned()));
+    assert_eq!(run(false, waiting()), (false, "unfinished, without a supervisor".to_owned()));
+    // It may also run a check, a review or a summary.
+    assert_eq!(run(true, RunRecords::started()), (false, "it is working".to_owned()));
 }
 
 #[test]

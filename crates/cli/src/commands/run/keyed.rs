@@ -10,7 +10,7 @@ use crate::commands::show::print_end;
 use crate::commands::supervise::{DisplayOptions, supervise_and_print, supervisor};
 use crate::failure::Failure;
 use crate::output::{self, print_status};
-use crate::{open_home, runtime};
+use crate::{open_home, prompt_arg, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, RunId};
 use longhaul_store::{Home, Journal, RunDir};
@@ -114,9 +114,10 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
 }
 
 fn warn_of_another_prompt(args: &RunArgs, dir: &RunDir) {
-    let Ok(plan) = dir.plan() else { return };
-    let is_other = args.prompt.as_deref().is_some_and(|prompt| prompt != "-" && prompt != plan.spec.prompt);
-    if is_other {
+    // The run has its own prompt, so a missing one is no error.
+    let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref());
+    let (Ok(plan), Ok(prompt)) = (dir.plan(), prompt) else { return };
+    if prompt != plan.spec.prompt {
         let run = dir.id();
         let hint = format!("`longhaul show {run}` shows its prompt; another task needs another --key");
         output::print_warning(

@@ -60,16 +60,17 @@ pub fn flag_with_value(long: &str, value: &OsStr) -> OsString {
     word
 }
 
-/// Parses words as the arguments of `longhaul run`, with the configuration as their defaults. Errors start with
-/// `action`.
+/// Parses words as the arguments of `longhaul run`, with the configuration as their defaults, except for the keys in
+/// `off`. Errors start with `action`.
 pub fn parse_run(
     words: impl IntoIterator<Item = OsString>,
+    off: &[&str],
     action: impl Display,
     hint: &str,
 ) -> Result<(Box<RunArgs>, ConfiguredValues), Failure> {
     let mut command = Cli::command();
     let words: Vec<OsString> = ["longhaul", RUN].map(OsString::from).into_iter().chain(words).collect();
-    let configured = configure(&mut command, &words)?;
+    let configured = configure(&mut command, &words, off)?;
     let parsed = command.try_get_matches_from_mut(words).and_then(|matches| Cli::from_arg_matches(&matches));
     let parsed = parsed.map_err(|error| first_line(&error.to_string())).or_usage(&action, hint)?;
     match parsed.command {

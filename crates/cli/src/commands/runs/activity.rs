@@ -3,7 +3,7 @@
 use super::{Row, RowState};
 use crate::commands::report::calls::{CallEnd, ToolCalls};
 use crate::output::{phrases, time};
-use longhaul_core::{Moment, PhaseKind};
+use longhaul_core::{DeadlineKind, Moment, PhaseKind};
 use longhaul_store::RunDir;
 
 // An open tool call is among the last lines of the transcript; one line may hold a whole file.
@@ -19,11 +19,17 @@ pub fn activity(row: &Row, now: Moment) -> Option<String> {
         (RowState::Suspended, _) => return Some(format!("suspended: {next}")),
         (RowState::Orphaned, _) => return Some(format!("no supervisor: {next}")),
         (RowState::Waiting, until) => {
-            (waiting(row, until.filter(|until| *until > now)), row.entry.attempts + 1)
+            let attempt = if waits_for_review(row) { 0 } else { row.entry.attempts + 1 };
+            (waiting(row, until.filter(|until| *until > now)), attempt)
         }
         (RowState::Running, _) => (working(&row.entry.run_dir()), row.entry.attempts),
     };
     Some(if attempt > 1 { format!("{text} · attempt {attempt}") } else { text })
+}
+
+fn waits_for_review(row: &Row) -> bool {
+    let status = row.entry.run_dir().status();
+    status.is_ok_and(|status| status.deadline == Some(DeadlineKind::NextReview))
 }
 
 fn waiting(row: &Row, until: Option<Moment>) -> String {

@@ -1,6 +1,6 @@
 //! Renders a run as text: figures, a table of attempts, notes, files and commands to type next.
 
-use super::attempt::{Attempt, Check};
+use super::attempt::{Attempt, Check, ReviewRow};
 use super::files::RunFiles;
 use super::{Loaded, ShowOutput};
 use crate::commands::runs::table::outcome_style;
@@ -218,14 +218,19 @@ fn checks(checks: &[Check]) -> String {
     let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
             let result = phrases::check_text(result).trim_start_matches("the check ");
-            let review = check.review.as_ref().and_then(|review| review.result);
-            let review =
-                review.map_or_else(String::new, |result| format!(", {}", phrases::review_text(result)));
+            let review = check.review.as_ref().map_or_else(String::new, review_text);
             format!("{} {result} ({duration}{review})", check.number)
         }
         (_, _) => format!("{} is running", check.number),
     });
     texts.collect::<Vec<_>>().join(", ")
+}
+
+fn review_text(review: &ReviewRow) -> String {
+    let result = review.result.map(|result| format!(", {}", phrases::review_text(result)));
+    let cost = Some(review.total_cost_usd.0).filter(|cost| *cost > Usd::ZERO);
+    let cost = cost.map(|cost| format!("; the review cost {}", phrases::money(cost)));
+    result.into_iter().chain(cost).collect()
 }
 
 fn changes(changed: DiffStat, run: &str) -> String {

@@ -74,6 +74,11 @@ fn typed_flags_drop_excluded_keys() {
         "keep_going=true prompt=p",
     );
     check("longhaul run p --check true", "keep_going = true\nkeep_improving = true", "check=true prompt=p");
+    check("longhaul run p --keep-going", "review = 'm'\nreview_timeout = 9", "keep_going=true prompt=p");
+    check("longhaul run p --review=m", "keep_going = true\nkeep_improving = true", "prompt=p review=m");
+    // No review excludes nothing.
+    check("longhaul run p --review=none", "keep_going = true", "[keep_going=true] prompt=p review=none");
+    check("longhaul run p", "keep_going = true\nreview = 'none'", "[keep_going=true] [review=none] prompt=p");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn values_match_typed_arguments() {
     check(user, "prices_file = \"~/p.toml\"", "prices_file", &["/u/p.toml"], 1);
     check(user, "prices_file = \"/p.toml\"", "prices_file", &["/p.toml"], 1);
     check(user, "block_path = [\".env\"]", "block_path", &[".env"], 1);
-    check(project, "block_path = [\".env\", \"~/.ssh\"]", "block_path", &["/w/.env", "/u/.ssh"], 1);
+    check(project, "block_path = [\".env\", \"~/.ssh\"]", "block_path", &["/w/.env", "~/.ssh"], 1);
     check(project, "effects_file = \"effects.toml\"", "effects_file", &["/w/effects.toml"], 1);
 }
 

@@ -158,6 +158,7 @@ fn names_stay_below_the_run() {
         "run/.hidden",
         "run/a/.new",
         "run/requests/cancel",
+        "run/workspace/x",
         "run/a\\b",
         "run/a\0b",
         "workspace.bundle/x",

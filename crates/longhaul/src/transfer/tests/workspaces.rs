@@ -267,6 +267,19 @@ fn omits_the_home_and_the_exported_file() {
     assert_eq!(files(&into, &[".git"]).into_keys().collect::<Vec<_>>(), [PathBuf::from("work/x")]);
 }
 
+/// The bundle contains a run's own workspace, without its ignored files.
+#[test]
+fn omits_ignored_files_of_the_own_workspace_of_a_run() {
+    let homes = Homes::new();
+    homes.create_run();
+    let own = homes.home.find("@").expect("a run").workspace_path();
+    fs::create_dir(&own).expect("the run has none");
+    shell(&own, "git init -qb main; printf secret > .gitignore; printf x > secret; printf x > file");
+    let members = homes.export().manifest.members;
+    let in_workspace = members.iter().filter(|member| member.name.contains("workspace/"));
+    assert_eq!(in_workspace.count(), 0, "{members:?}");
+}
+
 #[test]
 fn a_failed_import_leaves_the_directory_unchanged() {
     let homes = Homes::new();

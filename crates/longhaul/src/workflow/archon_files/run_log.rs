@@ -4,7 +4,7 @@
 use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
-use longhaul_store::{Home, ModelUsage, RunDir, StoreError, read_lines, read_lines_from};
+use longhaul_store::{Home, LedgerEntry, RunDir, StoreError, read_lines, read_lines_from};
 use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -109,12 +109,11 @@ impl RunLog {
         Ok(())
     }
 
-    /// Returns the usage of all attempts by model, in Claude Code's form.
+    /// Returns the usage of the run by model, in Claude Code's form.
     fn model_usage(&self) -> Value {
         let mut models = serde_json::Map::new();
-        let attempts = self.dir.iter().filter_map(|dir| dir.attempts().ok()).flatten();
-        for usage in attempts.flat_map(|attempt| attempt.read_or_default::<Vec<ModelUsage>>()) {
-            let model = models.entry(usage.model.clone()).or_insert_with(|| json!({}));
+        for ((_, model), usage) in self.dir.iter().flat_map(|dir| LedgerEntry::read(dir).spend) {
+            let model = models.entry(model).or_insert_with(|| json!({}));
             let mut add = |key: &str, amount: u64| {
                 model[key] = json!(model[key].as_u64().unwrap_or_default() + amount);
             };
@@ -122,7 +121,7 @@ impl RunLog {
             add("outputTokens", usage.tokens.output);
             add("cacheReadInputTokens", usage.tokens.cache_read);
             add("cacheCreationInputTokens", usage.tokens.cache_write);
-            let cost = (usage.cost.0 + usage.estimated_cost.0).as_dollars();
+            let cost = (usage.cost + usage.estimated_cost).as_dollars();
             model["costUSD"] = json!(model["costUSD"].as_f64().unwrap_or_default() + cost);
         }
         Value::Object(models)

@@ -56,7 +56,11 @@ impl Worktrees {
         }
         self.apply(&git, &base, &tip)?;
         for run in merged {
-            self.remove(&git, &run.run)?;
+            match self.remove(&git, &run.run) {
+                // The work is merged, so that leftover files are only worth a warning.
+                Err(WorktreeError::Store(_)) => {}
+                removed => removed?,
+            }
         }
         Ok(unmerged)
     }

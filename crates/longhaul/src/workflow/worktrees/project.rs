@@ -2,8 +2,12 @@
 
 use super::{WorktreeError, repeat_interrupted};
 use crate::git::{self, Git, GitError, paths, pathspecs, text};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// Pathspec that excludes the playbooks. Learning from a run changes them while others are still to start.
+const NO_PLAYBOOK: &str = ":(exclude,top,glob)**/.claude/playbook.json";
 
 /// Checks that the runs of a project can have worktrees: it is in a git repository with a commit and without
 /// uncommitted changes. `home` is that of Longhaul.
@@ -31,12 +35,13 @@ pub(super) fn top_of(dir: &Path) -> Result<PathBuf, WorktreeError> {
 }
 
 /// Returns the changed and the new files of the project, relative to its top. Ignored files and those of Longhaul
-/// do not count.
+/// do not count, nor do playbooks.
 pub(super) fn changed_files(git: &Git, top: &Path, home: &Path) -> Result<Vec<String>, GitError> {
     let home = fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
     let excluded: Vec<&Path> = home.strip_prefix(top).into_iter().collect();
-    let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--", "."];
-    let args: Vec<_> = status.iter().map(Into::into).chain(pathspecs(&excluded)).collect();
+    let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=normal", "--", "."];
+    let args = status.iter().map(Into::into).chain(pathspecs(&excluded));
+    let args: Vec<OsString> = args.chain([NO_PLAYBOOK.into()]).collect();
     let output = git.call(&args)?;
     // Two letters of the state and a space precede each path.
     Ok(paths(&output)
@@ -56,6 +61,12 @@ pub(super) fn current_branch(git: &Git) -> Result<Option<String>, GitError> {
 
 pub(super) fn is_ancestor(git: &Git, old: &str, new: &str) -> Result<bool, GitError> {
     Ok(git.ask(&["merge-base", "--is-ancestor", old, new])?.is_some())
+}
+
+/// Has ssh fail instead of asking a user who is not there, unless another command is configured.
+pub(super) fn unattended(git: Git) -> Result<Git, GitError> {
+    let is_configured = git.ask(&["config", "--get", "core.sshCommand"])?.is_some();
+    Ok(if is_configured { git } else { git.with_variable("GIT_SSH_COMMAND", "ssh -oBatchMode=yes") })
 }
 
 /// Has git commit with the user's identity, if it is configured.

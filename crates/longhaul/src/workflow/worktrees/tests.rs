@@ -3,6 +3,7 @@
 use super::{DoneRun, WorktreeError, Worktrees, check_worktrees};
 use longhaul_core::RunId;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tempfile::TempDir;
@@ -205,6 +206,32 @@ fn worktree_that_git_refuses_to_remove_stays_and_its_later_work_is_merged() {
     assert_eq!((project.read("b.txt").as_deref(), project.worktree_count()), (Some("later\n"), 1));
 }
 
+/// Git removes what it can, then its entry, and fails.
+#[test]
+fn worktree_with_a_read_only_directory_is_removed() {
+    let project = Project::new();
+    let run = project.work(1, &[]);
+    let cache = project.worktrees.path(&run.run).join("cache");
+    fs::create_dir(&cache).and_then(|()| fs::write(cache.join("file"), "x\n")).expect("the worktree exists");
+    fs::set_permissions(&cache, fs::Permissions::from_mode(0o500)).expect("the test owns it");
+    assert_eq!(project.worktrees.merge(std::slice::from_ref(&run)), Ok(()));
+    assert_eq!((project.read("cache/file").as_deref(), project.worktree_count()), (Some("x\n"), 1));
+    assert!(!project.worktrees.path(&run.run).exists() && project.worktrees.leftovers(&[run]).is_empty());
+}
+
+#[test]
+fn ssh_does_not_prompt_unless_its_command_is_configured() {
+    let project = Project::new();
+    let ssh = || {
+        let git = project.worktrees.lock().expect("the lock is free");
+        let settings = ["alias.ssh-command=!printf %s \"$GIT_SSH_COMMAND\"".into()];
+        git.with_settings(&settings).line(&["ssh-command"]).expect("git runs the alias")
+    };
+    assert_eq!(ssh(), "ssh -oBatchMode=yes");
+    project.git(&["config", "core.sshCommand", "ssh -4"]);
+    assert_eq!(ssh(), "");
+}
+
 #[test]
 fn another_branch_receives_nothing() {
     let project = Project::new();
@@ -224,6 +251,7 @@ fn projects_that_cannot_have_worktrees_are_refused() {
     assert!(check_worktrees(&project.top, &home).is_ok());
     project.write("a.txt", "changed\n");
     project.write("c d.txt", "new\n");
+    project.git(&["config", "status.showUntrackedFiles", "no"]);
     let error = check_worktrees(&project.top, &home).expect_err("there is uncommitted work");
     assert!(error.to_string().ends_with("has uncommitted changes: a.txt, c d.txt"), "{error}");
     let empty = project.top.join("home/empty");

@@ -76,7 +76,7 @@ class Cost:
     """
     by: str
     """
-    Grouping: `day`, `model`, `project`, `run` or `agent`.
+    Grouping: `day`, `model`, `project`, `run`, `workflow` or `agent`.
     """
     rows: list[Row]
     """

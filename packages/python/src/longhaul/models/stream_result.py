@@ -113,7 +113,7 @@ class StreamResult:
     """
     modelUsage: dict[str, ResultModelUsage]
     """
-    Tokens and cost of all attempts, by model.
+    Tokens and cost of the whole run, by model.
     """
     num_turns: int
     """
@@ -137,7 +137,7 @@ class StreamResult:
     """
     total_cost_usd: shared.Dollars
     """
-    Reported cost plus estimated cost, of all attempts.
+    Reported cost plus estimated cost, of the whole run.
     """
     type: ResultType
     """
@@ -145,5 +145,5 @@ class StreamResult:
     """
     usage: ResultUsage
     """
-    Tokens of all attempts.
+    Tokens of the whole run.
     """

@@ -233,6 +233,21 @@ fn result_reports_cost_by_model() {
             claude-sonnet-4-5 0 0 (0) $3015 ~135 cut 1000 10 (1)
         "#]],
     );
+    // It also stays unpriced, unless the report contains all of it.
+    check(
+        "house-7b 1000 50; cut house-70b 1000 40; reports house-7b 1000 50 5000, house-70b 1000 1 3015",
+        expect![[r#"
+            house-70b 0 0 (0) $3015 cut 1000 10 (1) unpriced
+            house-7b 1000 50 (1) $5000
+        "#]],
+    );
+    check(
+        "house-7b 1000 50; cut house-70b 1000 40; reports house-7b 1000 50 5000, house-70b 1000 10 3015",
+        expect![[r#"
+            house-70b 0 0 (0) $3015 cut 1000 10 (1)
+            house-7b 1000 50 (1) $5000
+        "#]],
+    );
     check("reports", expect![[""]]);
     check(
         "claude-opus-5-5 1000 50; reports",

@@ -4,17 +4,28 @@ use super::process_handle::ProcessHandle;
 use crate::live::run_marker::{MARKER_VARIABLE, RunMarker};
 use crate::live::system::process_table::ProcessStat;
 use longhaul_core::ProcessId;
+use longhaul_store::if_exists;
 use rustix::process::{Pid, getpid};
 use std::fs::{self, File};
 use std::future::{self, Future};
+use std::io;
 use std::path::PathBuf;
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 
 /// Returns the live processes of a run, except this process.
-pub(crate) fn processes_of(marker: &RunMarker) -> Vec<ProcessHandle> {
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
+///
+/// # Errors
+/// Returns an error if the processes cannot be listed. They may then be running.
+pub(crate) fn processes_of(marker: &RunMarker) -> io::Result<Vec<ProcessHandle>> {
+    let entries = if_exists(fs::read_dir("/proc"))?;
+    // Fails if no descriptor is free to examine a process with. A system without `/proc` shows no process.
+    if if_exists(File::open("/proc/self/stat"))?.is_none() {
+        return Ok(Vec::new());
+    }
+    let processes = entries
+        .into_iter()
+        .flatten()
         .flatten()
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
         .filter(|pid| *pid != getpid() && belongs_to(marker, *pid))
@@ -23,8 +34,8 @@ pub(crate) fn processes_of(marker: &RunMarker) -> Vec<ProcessHandle> {
             // The marker is checked again after the handle is open, because the PID may have been reused in
             // between.
             belongs_to(marker, pid).then_some(process)
-        })
-        .collect()
+        });
+    Ok(processes.collect())
 }
 
 /// Returns whether a process belongs to the run.
@@ -53,7 +64,7 @@ pub(crate) fn agent_of_attempt(marker: &RunMarker, attempt: u32) -> Option<Pid> 
             && is_attempt(*pid)
             && carries_last(marker, *pid)
     };
-    processes_of(marker).iter().map(ProcessHandle::pid).find(is_agent)
+    processes_of(marker).ok()?.iter().map(ProcessHandle::pid).find(is_agent)
 }
 
 /// Returns the standard output of a process that a supervisor of this run started: a path to open it by, and its name.

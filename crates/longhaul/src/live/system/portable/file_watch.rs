@@ -25,8 +25,8 @@ impl FileWatch {
     pub(crate) fn close(&mut self) {}
 
     /// Returns at the next poll. Everything may have changed.
-    pub(crate) async fn changed(&mut self) -> io::Result<bool> {
+    pub(crate) async fn changed(&mut self) -> io::Result<()> {
         tokio::time::sleep(POLL_INTERVAL).await;
-        Ok(true)
+        Ok(())
     }
 }

@@ -31,11 +31,11 @@ use tokio::time::{Instant, sleep_until};
 // A search takes one to three milliseconds, because it reads the whole table of processes.
 const SEARCH_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Returns the live processes of a run, except this process.
-pub(crate) fn processes_of(marker: &RunMarker) -> Vec<ProcessHandle> {
+/// Returns the live processes of a run, except this process. It never fails.
+pub(crate) fn processes_of(marker: &RunMarker) -> io::Result<Vec<ProcessHandle>> {
     let members = Memory::of(marker).map(|memory| memory.search()).unwrap_or_default();
     let others = members.into_iter().filter(|stat| stat.pid != raw(getpid()));
-    others.filter_map(ProcessHandle::new).collect()
+    Ok(others.filter_map(ProcessHandle::new).collect())
 }
 
 /// Returns whether a process is known to belong to the run.
@@ -48,7 +48,7 @@ pub(crate) fn agent_of_attempt(marker: &RunMarker, attempt: u32) -> Option<Pid> 
     let stream = RunDir::from_path(marker.dir()?.to_owned())?.attempt(attempt).stream_path();
     let is_stream = |output: &Path| inode(output).is_some_and(|output| inode(&stream) == Some(output));
     let is_agent = |pid: &Pid| output_of_agent(marker, *pid).is_some_and(|(output, _)| is_stream(&output));
-    let found = processes_of(marker).iter().map(ProcessHandle::pid).find(is_agent);
+    let found = processes_of(marker).ok()?.iter().map(ProcessHandle::pid).find(is_agent);
     found.or_else(|| {
         // The supervisor may have died before it remembered the process.
         let writers = process_table::users_of(&stream).into_iter().filter_map(ProcessStat::read);
@@ -117,7 +117,7 @@ impl ProcessWatch {
 
 /// Remembers the processes that a run has now. Call it before a signal ends some of them.
 pub(crate) fn search(marker: &RunMarker) {
-    drop(processes_of(marker));
+    drop(processes_of(marker).ok());
 }
 
 /// The directory with the remembered processes of a run.
