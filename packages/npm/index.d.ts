@@ -71,9 +71,12 @@ export function recover<Result extends RunResult | LoopResult = RunResult>(optio
 
 /**
  * Follows a run of another process until it finishes: `longhaul attach`. Default: the latest run. Aborting the signal
- * does not stop the run; the call then throws the reason of the signal.
+ * does not stop the run; the call then throws the reason of the signal. For a workflow, name its type.
  */
-export function attach(run?: string, options?: AttachOptions): Run;
+export function attach<Result extends RunResult | LoopResult = RunResult>(
+  run?: string,
+  options?: AttachOptions,
+): Run<Result>;
 
 /** Runs a workflow to completion: `longhaul loop`. `file` may also name a built-in workflow. */
 export function loop<Result extends RunResult | LoopResult = LoopResult>(

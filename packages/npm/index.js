@@ -31,7 +31,7 @@ export function resume(run, options = {}) {
 export function recover(options = {}) {
   const prepare = () => {
     const flags = toFlags(options);
-    const target = options.run === undefined ? [] : ['--', expectText('the run', options.run)];
+    const target = isAbsent(options.run) ? [] : ['--', expectText('the run', options.run)];
     return { args: ['recover', ...STREAM, ...flags, ...target], options };
   };
   return new RunCall(prepare, (results) => results);

@@ -2770,7 +2770,7 @@ export interface Status {
    */
   running: number;
   /**
-   * The unfinished runs, newest first.
+   * The unfinished runs and the unreadable runs of the last week, newest first.
    */
   runs: ActiveRun[];
   /**
@@ -2787,7 +2787,7 @@ export interface Status {
   workflows: WorkflowStatus[];
 }
 /**
- * An unfinished run.
+ * An unfinished or unreadable run.
  */
 export interface ActiveRun {
   /**

@@ -37,10 +37,13 @@ impl Hint for StoreError {
                 "see the first error; its session can still be resumed by its id".to_owned()
             }
             StoreError::Untrusted { path, .. } => format!(
-                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`; on a file \
-                 system without owners, set LONGHAUL_HOME to another directory",
+                "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
                 quoted(&path.to_string_lossy())
             ),
+            StoreError::NoOwners { .. } => {
+                "use a directory on a file system with owners: LONGHAUL_HOME names that of the runs"
+                    .to_owned()
+            }
             StoreError::Unreadable { written_by, .. } => {
                 let version = written_by.as_ref()?;
                 format!("longhaul {version} wrote it; use that version for this run")

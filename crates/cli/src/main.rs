@@ -65,7 +65,7 @@ fn main() -> ExitCode {
     let code = run();
     match output::out::stdout_error() {
         Some(error) => {
-            let hint = "the output is incomplete: make stdout writable, and run the command again";
+            let hint = "the output is incomplete: make stdout writable; `longhaul show @` shows the last run";
             output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
             ExitCode::from(failure::UNEXPECTED_ERROR)
         }

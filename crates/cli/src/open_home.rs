@@ -53,7 +53,9 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                 let near = did_you_mean(request, runs.iter().map(String::as_str));
                 let hint = match (near.as_slice(), runs.first()) {
                     ([], Some(last)) if request == "@" => {
-                        format!("the latest run, {last}, did not start; `longhaul why {last}` explains it")
+                        format!(
+                            "the latest run, {last}, did not start or judged for the playbook; `longhaul why {last}` explains it"
+                        )
                     }
                     ([], Some(last)) => format!("the latest run is {last}; `longhaul runs` lists all"),
                     ([], None) => "there are no runs yet; `longhaul run` starts one".to_owned(),

@@ -1,8 +1,10 @@
 //! The path of this program, for other programs that start it.
 
 use crate::failure::{Failure, OrFailure};
+use crate::next_commands::quoted;
 use longhaul_agent::Program;
-use std::path::PathBuf;
+use longhaul_core::Outcome;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 /// Returns this program with a subcommand, or `None` if its own path is unknown.
@@ -20,4 +22,37 @@ pub fn lasting_path() -> Result<PathBuf, Failure> {
     let links = env::split_paths(&search_path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(name));
     let is_same = |link: &PathBuf| fs::canonicalize(link).is_ok_and(|path| path == real);
     Ok(links.into_iter().find(is_same).unwrap_or(exe))
+}
+
+/// Returns the shell command that runs this program with these words as a check of a run.
+pub fn own_check(words: &str) -> Result<String, Failure> {
+    Ok(own_check_of(&lasting_path()?, words))
+}
+
+/// A run can outlive its program. An agent cannot fix that, so the check then needs a person.
+fn own_check_of(program: &Path, words: &str) -> String {
+    let program = quoted(&program.to_string_lossy());
+    let code = Outcome::NEEDS_PERSON.exit_code();
+    format!(
+        "test -x {program} || {{ echo cannot check: there is no program {program}; exit {code}; }}; {program} {words}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::own_check_of;
+    use std::path::Path;
+    use std::process::Command;
+
+    #[test]
+    fn check_without_its_program_needs_a_person() {
+        let check = |program: &str, expected: (i32, &str)| {
+            let command = own_check_of(Path::new(program), "-c 'echo checked; exit 24'");
+            let output = Command::new("/bin/sh").args(["-c", &command]).output().expect("there is a shell");
+            let stdout = String::from_utf8_lossy(&output.stdout);
+            assert_eq!((output.status.code(), &*stdout), (Some(expected.0), expected.1), "{command}");
+        };
+        check("/bin/sh", (24, "checked\n"));
+        check("/no such/longhaul", (23, "cannot check: there is no program /no such/longhaul\n"));
+    }
 }

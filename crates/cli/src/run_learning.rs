@@ -87,7 +87,8 @@ pub fn queue_sessions(run: &Path) {
 /// Returns the project of the workflow that started a run: a worktree does not outlive its run. `None` if no workflow
 /// started the run.
 pub fn workflow_project(home: &Home, plan: &Plan) -> Option<PathBuf> {
-    let workflow = home.find_workflow(plan.workflow.as_ref()?.id.as_str()).ok()??;
+    let id = &plan.workflow.as_ref()?.id;
+    let workflow = home.find_workflow(id.as_str()).ok()?.filter(|workflow| workflow.id() == id)?;
     Some(workflow.plan().ok()?.project_dir.as_path().to_owned())
 }
 

@@ -12,6 +12,8 @@ pub fn new() -> Result<Runtime, Failure> {
 /// Supervises runs on this thread until `supervised` ends.
 pub fn supervise<F: Future>(supervised: F) -> Result<F::Output, Failure> {
     let runtime = new()?;
-    let _background = Background::start();
-    Ok(runtime.block_on(supervised))
+    let background = Background::start();
+    let output = runtime.block_on(supervised);
+    runtime.block_on(background.finish());
+    Ok(output)
 }

@@ -5,8 +5,13 @@ use crate::failure::{Failure, OrFailure};
 use longhaul::{Canceller, ignores_hang_up};
 use longhaul_core::CancelSource;
 use std::future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+
+/// Whether a signal has arrived that cancels or suspends.
+static RECEIVED: AtomicBool = AtomicBool::new(false);
 
 // More than a person presses.
 const CANCELS_MAX: usize = 8;
@@ -38,8 +43,9 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
                     if presses == 1 { CancelSource::Person } else { CancelSource::PersonNow }
                 }
                 _ = terminate.recv() => CancelSource::Sigterm,
-                () = received(hang_up.as_mut()) => CancelSource::Sighup,
+                () = next(hang_up.as_mut()) => CancelSource::Sighup,
             };
+            RECEIVED.store(true, Ordering::Relaxed);
             if sender.send(source).await.is_err() {
                 return;
             }
@@ -48,8 +54,15 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
     Ok(receiver)
 }
 
+/// Waits until a signal has arrived that cancels or suspends, perhaps long ago.
+pub async fn received() {
+    while !RECEIVED.load(Ordering::Relaxed) {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
 /// Waits for the next signal, or forever if nothing listens.
-async fn received(signal: Option<&mut Signal>) {
+async fn next(signal: Option<&mut Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;

@@ -72,7 +72,9 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
         let pause = if outcome.is_some() { OUTCOME_POLL_INTERVAL } else { SUPERVISOR_POLL_INTERVAL };
         tokio::select! {
             () = tokio::time::sleep(pause) => {}
-            changed = state.watch.changed() => changed?,
+            changed = state.watch.changed() => {
+                changed?;
+            }
         }
     }
 }

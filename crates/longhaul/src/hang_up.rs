@@ -1,4 +1,4 @@
-//! Whether a closed terminal stops this process.
+//! Detects whether this process outlives its terminal. Changes no handler of a signal.
 
 use std::mem::MaybeUninit;
 use std::ptr;

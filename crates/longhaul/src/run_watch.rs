@@ -46,7 +46,7 @@ impl RunWatch {
     pub async fn changed(&mut self) -> io::Result<()> {
         tokio::select! {
             () = tokio::time::sleep(POLL_INTERVAL) => Ok(()),
-            changed = self.watch.changed() => changed,
+            changed = self.watch.changed() => changed.map(drop),
         }
     }
 }

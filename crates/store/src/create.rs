@@ -49,7 +49,7 @@ impl Home {
     ///
     /// # Errors
     /// Returns [`StoreError::RunIdInUse`] if the home, or the placement, has a run with the requested id,
-    /// [`StoreError::Untrusted`] if its file system has no owners, and [`StoreError::Io`] if the directory cannot
+    /// [`StoreError::NoOwners`] if its file system has no owners, and [`StoreError::Io`] if the directory cannot
     /// be created. Nothing of the run then remains, except perhaps its workspace.
     pub fn create_run_at(
         &self,
@@ -206,7 +206,12 @@ pub(crate) fn fill<R: Serialize + DeserializeOwned>(
     }
     let journal = Journal::create(&dir.journal_path())?;
     write_plan(&dir.plan_path(), plan)?;
-    dir.check_trusted()?;
+    dir.check_trusted().map_err(|error| match error {
+        StoreError::Untrusted { reason, .. } => {
+            StoreError::NoOwners { dir: dir.path().parent().unwrap_or(dir.path()).to_owned(), reason }
+        }
+        error => error,
+    })?;
     Ok(journal)
 }
 

@@ -82,6 +82,14 @@ pub enum StoreError {
         /// Why it is not trusted: `belongs to another user`.
         reason: &'static str,
     },
+    /// The file system shows each file as another user's, or as writable by others. A run could not be recovered there.
+    #[error("cannot create a run in {}: each file there {reason}", dir.display())]
+    NoOwners {
+        /// Directory of the runs.
+        dir: PathBuf,
+        /// Why its files are not trusted: `belongs to another user`.
+        reason: &'static str,
+    },
     /// A file of the run directory is malformed.
     #[error("cannot read {description} {}: {cause}", path.display())]
     Unreadable {

@@ -1,5 +1,5 @@
-//! Finds a run by the user's input. It reads directory entries and, for `@`, the status of the last runs. It
-//! reads a journal only to check whether a run is unfinished.
+//! Finds a run by the user's input. It reads directory entries and, for `@`, the status and the plan of the last
+//! runs. It reads a journal only to check whether a run is unfinished.
 
 use crate::files::if_exists;
 use crate::{Day, Home, Journal, JournalDir, RunDir, StoreError};
@@ -10,9 +10,15 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+/// Name of the runs in which Claude Code judges sessions for the playbook.
+pub const JUDGE_RUN: &str = "playbook-judge";
+/// Working directory of these runs, in the home.
+const JUDGE_DIR: &str = "playbook/judge";
+
 impl Home {
     /// Finds a run by the first letters of its id, by `@` (the last run that started) or by `@-N` (the one N
-    /// before that; `@-` is `@-1`). A complete id wins over a longer one that starts with it.
+    /// before that; `@-` is `@-1`). `@` skips the playbook's judge runs, because the user did not start them. A
+    /// complete id wins over a longer one that starts with it.
     ///
     /// # Errors
     /// Returns [`StoreError::NoSuchRun`], [`StoreError::AmbiguousRun`] or [`StoreError::MalformedRun`] if
@@ -22,7 +28,8 @@ impl Home {
         let malformed = || StoreError::MalformedRun(request.to_owned());
         if let Some(rest) = request.strip_prefix('@') {
             let index = steps_back(rest).ok_or_else(malformed)?;
-            return self.runs_newest_first()?.filter(has_started).nth(index).ok_or_else(none);
+            let mut runs = self.runs_newest_first()?.filter(|run| has_started(run) && !is_judge_run(run));
+            return runs.nth(index).ok_or_else(none);
         }
         if request.is_empty() {
             return Err(malformed());
@@ -110,6 +117,13 @@ fn steps_back(rest: &str) -> Option<usize> {
 fn has_started(run: &RunDir) -> bool {
     let not_started = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE }.exit_code();
     run.status().map_or(true, |status| status.returncode != Some(not_started))
+}
+
+/// Returns whether the playbook's judge started the run. The user may choose the same name for a run, but not the
+/// directory.
+fn is_judge_run(run: &RunDir) -> bool {
+    run.plan()
+        .is_ok_and(|plan| plan.spec.name.as_deref() == Some(JUDGE_RUN) && plan.spec.cwd.ends_with(JUDGE_DIR))
 }
 
 /// Returns the run with this name in the directory of a day, whether it exists or not.

@@ -65,7 +65,7 @@ pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
 pub use error::StoreError;
 pub use files::{if_exists, read_json_if_exists, remove_if_exists};
-pub use find_run::only_match;
+pub use find_run::{JUDGE_RUN, only_match};
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedDir;

@@ -35,7 +35,8 @@ impl Home {
                 Err(error) => return Err(error),
             }
         }
-        remove_dir(&hidden).map_err(StoreError::io("remove", &hidden))?;
+        // Another removal may remove it as a leftover.
+        if_exists(remove_dir(&hidden)).map_err(StoreError::io("remove", &hidden))?;
         // This succeeds only if the day has no other run or workflow.
         drop(fs::remove_dir(day));
         Ok(bytes)

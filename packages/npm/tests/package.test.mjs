@@ -250,7 +250,7 @@ test('an orphaned run is recovered', async () => {
   }
   const results = await recovery;
   assert.deepEqual(results.map((result) => [result.run.id, result.run.outcome]), [['orphan', 'cancelled']]);
-  assert.deepEqual(await longhaul.recover(inspecting()), []);
+  assert.deepEqual(await longhaul.recover({ run: null, ...inspecting() }), []);
 });
 
 test('an outcome other than done is a result', async () => {

@@ -41,10 +41,11 @@ if (result.run.outcome === 'needs_person') console.log(result.run.next, result.t
 const { run: detached } = await run('task', { detach: true });
 console.log(detached.id, (await run('task', { dryRun: true })).command);
 const more: LoopResult = await resume<LoopResult>(detached.id, { prompt: 'more' });
+const attached: LoopResult = await attach<LoopResult>('@');
 const workflow: ShowWorkflow = await show<ShowWorkflow>(more.workflow.id ?? '@');
 const looped: LoopResult = await loop('workflow.toml', { project: 'lib', set: { goal: 'x', depth: 3 } });
 console.log(looped.workflow.outcome, (await attach(detached.id)).run.outcome, run('p', { answer: { depth: 3 } }));
-console.log(workflow, (await recover())[0]?.run.outcome, (await cancel('@', { now: true })).success);
+console.log(attached, workflow, (await recover())[0]?.run.outcome, (await cancel('@', { now: true })).success);
 console.log((await status({ env: process.env })).runs.length, (await why()).next, (await cost({ by: 'model' })).total);
 try {
   await run('task');

@@ -200,7 +200,7 @@ def test_a_detached_run_is_cancelled_by_its_id(stage: Stage) -> None:
 def test_a_detached_run_is_followed_to_its_end(stage: Stage) -> None:
     api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
 
-    async def follow() -> longhaul.RunResult:
+    async def follow() -> longhaul.Result:
         started = await longhaul.start("p", **stage.options)
         await asyncio.to_thread(wait_until, (stage.work / "started").exists)
         # A cancelled call does not stop the run.
@@ -307,15 +307,17 @@ def test_a_workflow_has_a_result_of_its_own(stage: Stage) -> None:
         '[[phase]]\nname = "work"\nprompt = "Do {{ parameters.what }}."\n[parameters]\nwhat = ""\n'
     )
 
-    async def both() -> tuple[longhaul.Result, ShownRun | ShownWorkflow]:
+    async def both() -> tuple[longhaul.Result, ShownRun | ShownWorkflow, longhaul.Result]:
         parameters = {"what": "it"}
         mode = "bypassPermissions"
         result = await longhaul.loop(
             workflow, stage.work, set=parameters, agent_path=stage.agent, permission_mode=mode
         )
-        return result, await longhaul.show()
+        return result, await longhaul.show(), await longhaul.attach()
 
-    result, shown = asyncio.run(both())
+    result, shown, attached = asyncio.run(both())
+    assert isinstance(attached, longhaul.LoopResult), attached.errors
+    assert attached.id == result.id
     assert str(result.id) in shown._repr_html_()
     assert isinstance(result, longhaul.LoopResult), result.errors
     assert (result.success, result.outcome) == (True, "done")

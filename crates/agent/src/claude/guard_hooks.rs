@@ -103,6 +103,9 @@ impl GuardHooks {
                 let (tool, is_denied) = (fingerprint(guarded.tool), self.denied > denied);
                 if self.decided_calls.len() < OPEN_MAX {
                     self.decided_calls.insert(call, DecidedCall { tool, is_denied });
+                } else {
+                    // Its end can no longer be checked.
+                    self.lapsed |= is_denied;
                 }
                 self.lapsed |= !is_denied && self.rewritten_tools.contains(&tool);
                 self.blocked = is_denied.then(|| blocked(&self.guards, &guarded)).flatten();
@@ -181,7 +184,11 @@ impl GuardHooks {
         if self.verdict(&call) != Verdict::Allow {
             let tool = fingerprint(tool);
             self.lapsed |= self.decided_calls.values().any(|call| call.tool == tool && !call.is_denied);
-            self.rewritten_tools.insert(tool);
+            if self.rewritten_tools.len() < OPEN_MAX {
+                self.rewritten_tools.insert(tool);
+            } else {
+                self.lapsed = true;
+            }
         }
     }
 
@@ -190,6 +197,7 @@ impl GuardHooks {
     pub(super) fn on_result_metadata(&mut self, meta: &ResultMeta<'_>) {
         if meta.non_execution_kind.is("user-rejected") {
             let call = fingerprint(meta.id.as_str());
+            self.decided_calls.remove(&call);
             if self.withdrawn_calls.remove(&call) {
                 self.open_calls.remove(&call);
             }
@@ -218,6 +226,7 @@ impl GuardHooks {
         if response.request_id.is(INTERRUPT) {
             for call in std::mem::take(&mut self.withdrawn_calls) {
                 self.open_calls.remove(&call);
+                self.decided_calls.remove(&call);
             }
         }
     }

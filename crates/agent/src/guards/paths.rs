@@ -71,15 +71,15 @@ impl BlockedPaths {
         self.parts.iter().map(|parts| format!("/{}", parts.join("/")))
     }
 
-    /// Returns the paths in a form that follows the working directory if it moves: relative if they are below it. A path
-    /// below `~` stays as it is, and every other one is absolute.
+    /// Returns the paths in a form that follows the working directory if it moves: relative if they are below it. Any
+    /// other path below `~` stays as it is, and the rest is absolute.
     pub fn movable_paths(&self) -> Vec<String> {
         let cwd = path_parts(&self.cwd);
         let movable = |(text, parts): (&String, &Vec<String>)| match parts.strip_prefix(cwd.as_slice()) {
-            _ if text.starts_with('~') => text.clone(),
             // A name can begin with `~`, too.
             Some(below @ [first, ..]) if first.starts_with('~') => format!("./{}", below.join("/")),
             Some(below) => below.join("/"),
+            None if text.starts_with('~') => text.clone(),
             None => format!("/{}", parts.join("/")),
         };
         self.texts.iter().zip(&self.parts).map(movable).collect()
@@ -293,7 +293,8 @@ mod tests {
         check("./~/x", "./~/x", "/home/dev/repo/~/x");
         check("../other", "/home/dev/other", "/home/dev/other");
         check("/etc/", "/etc", "/etc");
-        check("~/repo/secrets", "~/repo/secrets", "/home/dev/repo/secrets");
+        check("~/repo/secrets", "secrets", "/home/dev/repo/secrets");
+        check("~/.ssh", "~/.ssh", "/home/dev/.ssh");
     }
 
     #[test]

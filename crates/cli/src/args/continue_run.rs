@@ -113,9 +113,9 @@ pub struct HandoffArgs {
     /// Read the task from a file
     #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
     pub task_file: Option<PathBuf>,
-    /// Maximum size of the handoff prompt, in tokens
-    #[arg(long, value_name = "N", default_value_t = longhaul_core::HANDOFF_TOKENS_MAX)]
-    pub handoff_tokens: u64,
+    /// Maximum size of the handoff prompt, in tokens [default: that of the run, or 12000]
+    #[arg(long, value_name = "N")]
+    pub handoff_tokens: Option<u64>,
     /// Summarize older work in the handoff prompt with this model
     ///
     /// The model has one minute. If it fails, older work is listed in one line per step.

@@ -102,10 +102,12 @@ fn notes(exported: &Exported) -> Vec<String> {
         )
     }));
     notes.extend(omission_notes(manifest));
-    if outcome.is_none() {
+    if outcome.is_none_or(|outcome| outcome.kind != OutcomeKind::Done) {
         for session in manifest.sessions.iter().filter(|session| !session.found) {
             notes.push(format!("session {} was not found, and is not in the file", session.id));
         }
+    }
+    if outcome.is_none() {
         notes.push(format!(
             "continue it in one place only: after importing it, run `longhaul cancel {}` here",
             manifest.run

@@ -252,7 +252,7 @@ impl GcOutput {
     fn fail(&mut self, error: StoreError) {
         let failure = Failure::from(error);
         if self.failures.insert(failure.error.clone()) {
-            output::print_warning(&failure.error, failure.hint.as_deref());
+            output::print_error(&failure.error, failure.hint.as_deref());
         }
     }
 

@@ -1,5 +1,4 @@
-//! `longhaul handoff`: prints the handoff prompt that a fresh session would receive for a run or for any
-//! session. It changes nothing.
+//! `longhaul handoff`: prints the handoff prompt for the work of a run or of any session. It changes nothing.
 
 use crate::args::HandoffArgs;
 use crate::failure::{Failure, OrFailure};
@@ -8,7 +7,7 @@ use crate::output::phrases::one_line;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, WrittenSummary, summarize};
-use longhaul_core::{CancelSource, HandoffSummary, Outcome, Preset, RunSpec};
+use longhaul_core::{CancelSource, HANDOFF_TOKENS_MAX, HandoffSummary, Outcome, Preset, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::future::pending;
@@ -19,21 +18,22 @@ use std::{env, fs};
 const MESSAGE_CHARS_MAX: usize = 200;
 
 pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
-    let work = match &args.run {
+    let (work, default_tokens) = match &args.run {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
-            RecordedWork::from_run(&dir)?
+            (RecordedWork::from_run(&dir)?, dir.plan()?.spec.handoff_tokens)
         }
-        None => from_files(args)?,
+        None => (from_files(args)?, HANDOFF_TOKENS_MAX),
     };
+    let tokens_max = args.handoff_tokens.unwrap_or(default_tokens);
     let summary = match &args.handoff_summary {
-        Some(model) => match summary(args, model, &work)? {
+        Some(model) => match summary(args, model, &work, tokens_max)? {
             SummaryOutcome::Written(summary) => summary,
             SummaryOutcome::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
         },
         None => None,
     };
-    output::print_text(&work.handoff_prompt(args.handoff_tokens, summary.as_ref()));
+    output::print_text(&work.handoff_prompt(tokens_max, summary.as_ref()));
     Ok(0)
 }
 
@@ -43,8 +43,13 @@ enum SummaryOutcome {
     Cancelled(CancelSource),
 }
 
-fn summary(args: &HandoffArgs, model: &str, work: &RecordedWork) -> Result<SummaryOutcome, Failure> {
-    let Some(prompt) = work.summary_prompt(args.handoff_tokens) else {
+fn summary(
+    args: &HandoffArgs,
+    model: &str,
+    work: &RecordedWork,
+    tokens_max: u64,
+) -> Result<SummaryOutcome, Failure> {
+    let Some(prompt) = work.summary_prompt(tokens_max) else {
         return Ok(SummaryOutcome::Written(None));
     };
     let no_summary = |reason: &str| {

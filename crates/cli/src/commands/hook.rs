@@ -18,7 +18,7 @@ use longhaul_playbook::hooks::{
     log_error, record_session_api, was_injected,
 };
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
-use longhaul_store::DatabaseError;
+use longhaul_store::{DatabaseError, is_run_id};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -197,7 +197,7 @@ fn project(input: &HookInput) -> Result<PathBuf, String> {
 
 /// Returns the project of the workflow whose run works in this directory.
 fn project_of_run(dir: &Path) -> Option<PathBuf> {
-    let run = RunId::from(env::var(RUN_VARIABLE).ok()?);
+    let run = env::var(RUN_VARIABLE).ok().filter(|id| is_run_id(id)).map(RunId::from)?;
     let home = open_home::locate().ok()?;
     let plan = home.run_with_id(&run).ok()??.plan().ok()?;
     // A hook of another agent that the run started has a project of its own.

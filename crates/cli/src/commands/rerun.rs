@@ -46,7 +46,7 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
         return print_plan(global, &dirs);
     }
     if dirs.is_empty() {
-        output::print_status("no failed tasks");
+        output::print_status("no failed tasks to rerun");
     }
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
@@ -97,15 +97,12 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
         let task = run.run_dir().plan().map_or_else(|_| run.task.clone(), |plan| plan.spec.prompt);
         seen.insert((run.project.clone(), task))
     });
-    let failed = last.filter(has_failed).map(|run| run.run_dir());
-    let (left_out, mut failed): (Vec<RunDir>, Vec<RunDir>) =
-        failed.partition(|dir| dir.workspace_path().exists());
-    for dir in left_out {
-        output::print_status(&format!(
-            "{} is left out: it worked in its own copy of the workspace",
-            dir.id()
-        ));
-    }
+    let mut failed: Vec<RunDir> = last.filter(has_failed).map(|run| run.run_dir()).collect();
+    failed.retain(|dir| {
+        let skipped = check_workspace(dir).err();
+        skipped.iter().for_each(|failure| output::print_warning(&failure.error, failure.hint.as_deref()));
+        skipped.is_none()
+    });
     failed.reverse();
     Ok(failed)
 }

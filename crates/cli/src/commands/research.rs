@@ -9,13 +9,13 @@ mod workspace;
 use super::supervise::DisplayOptions;
 use super::{detach, resume, run};
 use crate::args::{
-    AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, PolicyArgs, PolicyValueArgs, ResearchArgs,
-    ResumeArgs, RunArgs, WrapUpArgs,
+    AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, NONE, PolicyArgs, PolicyValueArgs,
+    ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs, unless_zero,
 };
-use crate::failure::{Failure, USAGE};
+use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
 use crate::{changes, guard_flags, open_home, output, table_files};
-use longhaul_agent::{HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
+use longhaul_agent::{Guards, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
 use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
 use researchgym_run::ResearchGymRun;
@@ -106,6 +106,10 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
         ..run_args(args, prompt, &task.files, limits, block_urls)
     };
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
+    let guards = Guards::compile(&prepared.spec.guards, &prepared.spec.cwd)
+        .or_usage("cannot block a path", "name it with --block-path")?;
+    // The agent works on a copy of the task. A blocked path is blocked there and in the task.
+    prepared.spec.guards.block_paths.extend(guards.block_paths.absolute_paths());
     if args.dry_run {
         prepared.spec.cwd = Path::new("<run directory>/workspace").join(INPUT);
         return prepared.print(output::format(global));
@@ -197,7 +201,8 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
     if args.dry_run { print(&resume, global) } else { resume::resume(global, &resume) }
 }
 
-/// Rejects flags that would change the run. Its own model and directory may be repeated.
+/// Rejects flags that would change the run. Its own model and directory may be repeated. All flags were typed: with
+/// `--resume`, the configuration only decides how to print.
 fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
     let model = args.model.as_ref().filter(|model| plan.spec.model.as_ref() != Some(*model));
     if let Some(model) = model {
@@ -209,6 +214,7 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
             format!("change it with `longhaul resume {} --model {}`", dir.id(), quoted(model)),
         ));
     }
+    let everywhere = &args.everywhere;
     let flags = [
         ("--runs_dir", args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()))),
         ("--handoff-summary", args.handoff_summary.is_some()),
@@ -220,12 +226,24 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
         ("--extended-continue", args.extended_continue),
         ("--permission-mode", args.permission_mode.is_some()),
         ("--agent-path", args.agent_path.is_some()),
+        ("--allow-tools", !everywhere.allow_tools.is_empty()),
+        ("--deny-tools", !everywhere.deny_tools.is_empty()),
+        ("--network", !everywhere.network.is_empty()),
+        ("--block-url", !everywhere.block_urls.is_empty()),
+        ("--block-urls-file", everywhere.block_urls_file.is_some()),
+        ("--block-path", !everywhere.block_paths.is_empty()),
+        ("--effects-file", everywhere.effects_file.is_some()),
+        ("--prices-file", everywhere.prices_file.is_some()),
+        ("--diagnostic", everywhere.diagnostic),
         ("arguments of the agent", !args.agent_args.is_empty()),
     ];
     match flags.into_iter().find(|(_, is_given)| *is_given) {
         Some((flag, _)) => Err(Failure::usage(
             format!("cannot resume the run: {flag} cannot be changed any more"),
-            "leave it out; only --claude_hours and --budget_limit can be changed",
+            format!(
+                "leave it out; only --claude_hours and --budget_limit can be changed here; `longhaul resume {}` has more flags",
+                dir.id()
+            ),
         )),
         None => Ok(()),
     }
@@ -239,19 +257,23 @@ fn contains(runs: &Path, dir: &Path) -> bool {
     }
 }
 
-fn print(resume: &ResumeArgs, global: &GlobalArgs) -> Result<u8, Failure> {
+/// Returns the arguments that `longhaul` takes for the same. A limit of 0 is unlimited.
+fn arguments(resume: &ResumeArgs) -> Vec<String> {
+    let ChangeArgs { limits, policy, notify, .. } = &resume.changes;
+    let none = || NONE.to_owned();
+    let dollars = |usd: Usd| unless_zero(usd).map_or_else(none, |usd| usd.as_dollars().to_string());
+    let time = |span: Span| unless_zero(span).map_or_else(none, |span| format!("{}ms", span.millis()));
     let mut args = vec!["resume".to_owned(), resume.run.clone()];
-    if let Some(usd) = resume.changes.limits.budget {
-        args.extend(["--budget".to_owned(), usd.as_dollars().to_string()]);
-    }
-    if let Some(time) = resume.changes.limits.time_limit {
-        args.extend(["--time-limit".to_owned(), format!("{}ms", time.millis())]);
-    }
-    if let Some(wait) = resume.changes.policy.background_wait {
-        args.extend(["--background-wait".to_owned(), format!("{}ms", wait.millis())]);
-    }
+    args.extend(limits.budget.map(|usd| format!("--budget={}", dollars(usd))));
+    args.extend(limits.time_limit.map(|span| format!("--time-limit={}", time(span))));
+    args.extend(policy.background_wait.map(|span| format!("--background-wait={}", time(span))));
+    args.extend(notify.notify.iter().map(|channel| format!("--notify={channel}")));
     args.extend(resume.prompt.clone());
-    let printed = ResumeDryRun { command: TypedCommand { program: "longhaul", args } };
+    args
+}
+
+fn print(resume: &ResumeArgs, global: &GlobalArgs) -> Result<u8, Failure> {
+    let printed = ResumeDryRun { command: TypedCommand { program: "longhaul", args: arguments(resume) } };
     output::print_output(global, &printed, || {
         let args: Vec<_> = printed.command.args.iter().map(|word| quoted(word)).collect();
         format!("Command: longhaul {}\n", args.join(" "))
@@ -325,4 +347,53 @@ fn run_args(
 
 fn policy_values(args: &ResearchArgs) -> PolicyValueArgs {
     PolicyValueArgs { background_wait: args.background_wait, ..PolicyValueArgs::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::arguments;
+    use crate::args::{ChangeArgs, LimitArgs, NotifyArgs, PolicyValueArgs, ResumeArgs};
+    use clap::Parser;
+    use longhaul_core::{Span, Usd};
+
+    #[derive(Parser)]
+    struct TestCli {
+        #[command(flatten)]
+        args: ResumeArgs,
+    }
+
+    #[test]
+    fn printed_command_is_accepted() {
+        let check = |budget: Option<Usd>, time_limit: Option<Span>, wait: Option<Span>, channels: &[&str]| {
+            let notify: Vec<String> = channels.iter().map(|channel| (*channel).to_owned()).collect();
+            let printed = arguments(&ResumeArgs {
+                run: "bcdfgh".to_owned(),
+                prompt: Some("More.".to_owned()),
+                changes: ChangeArgs {
+                    limits: LimitArgs { budget, time_limit, ..LimitArgs::default() },
+                    policy: PolicyValueArgs { background_wait: wait, ..PolicyValueArgs::default() },
+                    notify: NotifyArgs { notify: notify.clone() },
+                    ..ChangeArgs::default()
+                },
+                ..ResumeArgs::default()
+            });
+            let args =
+                TestCli::try_parse_from(&printed).unwrap_or_else(|error| panic!("{printed:?}: {error}")).args;
+            let changes = args.changes;
+            assert_eq!((args.run.as_str(), args.prompt.as_deref()), ("bcdfgh", Some("More.")), "{printed:?}");
+            assert_eq!(
+                (changes.limits.budget, changes.limits.time_limit),
+                (budget, time_limit),
+                "{printed:?}"
+            );
+            assert_eq!(
+                (changes.policy.background_wait, changes.notify.notify),
+                (wait, notify),
+                "{printed:?}"
+            );
+        };
+        check(None, None, None, &[]);
+        check(Some(Usd::ZERO), None, Some(Span::ZERO), &["desktop", "notify-send 'it ended'"]);
+        check(Some(Usd(12_345_678)), Some(Span(5_400_001)), Some(Span::from_mins(2)), &[]);
+    }
 }

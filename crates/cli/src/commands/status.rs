@@ -1,4 +1,4 @@
-//! `longhaul status`: lists the unfinished workflows and runs.
+//! `longhaul status`: lists the unfinished workflows and runs, and recent unreadable runs.
 
 mod watch;
 
@@ -11,11 +11,14 @@ use crate::output::color::Colors;
 use crate::output::pager::page;
 use crate::workflow_history::add_live_costs;
 use crate::{open_home, open_ledger, output, prompt_arg};
-use longhaul_core::OutcomeKind;
+use longhaul_core::{OutcomeKind, Span};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+
+// `recover` names unreadable runs for as long.
+const UNREADABLE_SHOWN: Span = Span::from_hours(168);
 
 /// Output of the command.
 #[derive(Debug, Serialize)]
@@ -29,14 +32,14 @@ pub struct StatusOutput {
     suspended: usize,
     /// Number of orphaned runs.
     orphaned: usize,
-    /// The unfinished runs, newest first.
+    /// The unfinished runs and the unreadable runs of the last week, newest first.
     runs: Vec<ActiveRun>,
     /// The unfinished workflows, newest first; with an argument, that workflow. Costs include live runs so far. Without
     /// a supervisor, the status of a running one is `orphaned`.
     workflows: Vec<WorkflowStatus>,
 }
 
-/// An unfinished run.
+/// An unfinished or unreadable run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ActiveRun {
@@ -164,12 +167,18 @@ fn headline(status: &WorkflowStatus) -> String {
     workflow_lines::headline(&format!("workflow {}", status.workflow_id), status)
 }
 
-/// Returns the unfinished runs, and those that may be unfinished, because they are unreadable.
+/// Returns the unfinished runs, and those of the last week that may be unfinished, because they are unreadable.
 fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
     let mut ledger = open_ledger::open(home)?;
     let states = vec![RunState::Running, RunState::Waiting, RunState::Suspended, RunState::Unreadable];
     let found = ledger.runs(&RunFilter { states, ..RunFilter::default() });
     let rows = found?.into_iter().map(Row::new);
-    // A run may have finished since the ledger was read.
-    Ok(rows.filter(|row| row.state != RowState::Finished).collect())
+    let now = output::now();
+    let is_shown = |row: &Row| match row.state {
+        // A run may have finished since the ledger was read.
+        RowState::Finished => false,
+        RowState::Unreadable => now.since(row.entry.started_at.0) <= UNREADABLE_SHOWN,
+        RowState::Running | RowState::Waiting | RowState::Suspended | RowState::Orphaned => true,
+    };
+    Ok(rows.filter(is_shown).collect())
 }

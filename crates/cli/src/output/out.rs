@@ -54,9 +54,10 @@ pub fn print_stderr(text: &str) {
     let _ = background::write(Stream::Stderr, sanitize(text).as_bytes());
 }
 
-/// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized.
-pub fn draw(frame: &str) -> io::Result<()> {
-    background::draw(frame.as_bytes())
+/// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized. `clears` means that
+/// other text takes the place of the frame.
+pub fn draw(frame: &str, clears: bool) -> io::Result<()> {
+    background::draw(frame.as_bytes(), clears)
 }
 
 /// Returns a writer of text on stdout.
@@ -145,8 +146,10 @@ impl Stream {
 /// Writes to a stream that may be non-blocking.
 pub fn write_all(to: &mut impl Write, mut rest: &[u8]) -> io::Result<()> {
     while !rest.is_empty() {
-        let written = wait_for_room(|| to.write(rest))?;
-        rest = &rest[written..];
+        match wait_for_room(|| to.write(rest))? {
+            0 => return Err(ErrorKind::WriteZero.into()),
+            written => rest = &rest[written..],
+        }
     }
     Ok(())
 }

@@ -113,7 +113,7 @@ impl TermLike for Lines {
 
     fn flush(&self) -> io::Result<()> {
         let lines = mem::take(&mut *self.0.lock().expect("no writer panics"));
-        out::draw(&frame(&lines))
+        out::draw(&frame(&lines), lines.is_empty())
     }
 }
 

@@ -262,15 +262,64 @@ fn hints_given_during_a_plan_reach_the_next_plan_once() {
 }
 
 #[test]
+fn hints_written_after_a_failed_plan_reach_the_repeated_one() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let server = Server::start(&script().replace(OBJECTIVES, "1. **L1.lean**\\n"));
+    // The agent crashes on each attempt until the file exists.
+    let go = stage.folder().join("go");
+    let body = format!("test -e {} || kill -9 $$; exec '{LONGHAUL}' drill-agent \"$@\"", go.display());
+    let agent = stage.script("crashing", &body);
+    fs::write(archon_path(&stage, "USER_HINTS.md"), "Use induction.\n").expect("the stage is writable");
+    let failed = archon_with(&stage, &server, &agent, &["--max-iterations", "1", "--no-review"]).output();
+    assert_ne!(failed.code, 0, "{failed:?}");
+    fs::write(archon_path(&stage, "USER_HINTS.md"), "Use Zorn.\n").expect("the stage is writable");
+    fs::write(go, "").expect("the stage is writable");
+    let id = only_workflow(&stage).id().to_string();
+    envelope(&stage.longhaul(["resume", &id]).against(&server).output(), 27);
+    let plans = stage.runs().into_iter().rev().map(|run| run.plan().expect("a plan"));
+    let received: Vec<[bool; 2]> = plans
+        .filter(|plan| plan.workflow.as_ref().is_some_and(|position| position.phase == "plan"))
+        .map(|plan| ["Use induction.", "Use Zorn."].map(|hint| plan.spec.prompt.contains(hint)))
+        .collect();
+    assert_eq!((received.first(), received.last()), (Some(&[true, false]), Some(&[true, true])));
+}
+
+/// Writes twelve files, and returns the objectives that name them.
+fn twelve_objectives(stage: &Stage) -> String {
+    let objective = |number: u32| {
+        fs::write(stage.work().join(format!("M{number}.lean")), "").expect("the stage is writable");
+        format!("{number}. **M{number}.lean**\\n")
+    };
+    (1..=12).map(objective).collect()
+}
+
+#[test]
+fn reports_stay_while_a_resumed_workflow_completes_deferred_objectives() {
+    let stage = Stage::new();
+    write_project(&stage, PROGRESS);
+    let old = archon_path(&stage, "task_results/old.md");
+    fs::create_dir_all(old.parent().expect("a parent")).expect("the stage is writable");
+    fs::write(old, "of the last iteration").expect("the stage is writable");
+    // The second plan is the last one.
+    let script = script().replace(OBJECTIVES, &twelve_objectives(&stage)).replace("-ge 3", "-ge 2");
+    let server = Server::start(&script);
+    envelope(&archon(&stage, &server, &["--max-iterations", "1", "--no-review"]).output(), 27);
+    let id = only_workflow(&stage).id().to_string();
+    let resumed = stage.longhaul(["resume", &id, "--max-iterations", "2"]).against(&server).output();
+    envelope(&resumed, 0);
+    let reports = |dir: &str| {
+        let entries = fs::read_dir(archon_path(&stage, dir)).expect("a directory").flatten();
+        entries.filter(|entry| entry.path().extension().is_some_and(|extension| extension == "md")).count()
+    };
+    assert_eq!((reports("task_results"), reports("task_results/archive/iter-001")), (12, 1));
+}
+
+#[test]
 fn objectives_above_the_cap_are_deferred_and_reported() {
     let stage = Stage::new();
     write_project(&stage, PROGRESS);
-    let mut objectives = String::new();
-    for number in 1..=12 {
-        fs::write(stage.work().join(format!("M{number}.lean")), "").expect("the stage is writable");
-        objectives += &format!("{number}. **M{number}.lean**\\n");
-    }
-    let server = Server::start(&script().replace(OBJECTIVES, &objectives));
+    let server = Server::start(&script().replace(OBJECTIVES, &twelve_objectives(&stage)));
     let output = archon(&stage, &server, &["--max-iterations", "1"]).output();
     let envelope = envelope(&output, 27);
     let phase = &envelope["workflow"]["phases"][1];

@@ -255,6 +255,10 @@ fn claude_code_judges_sessions_except_its_own() {
             assert_eq!(plan.spec.name.as_deref(), Some("playbook-judge"));
             assert!(plan.spec.cwd.ends_with("playbook/judge"));
         }
+        // `@` means a run of the user.
+        let latest = stage.longhaul(["show", "@"]).output();
+        assert_eq!(latest.code, 2, "{latest:?}");
+        latest.assert_error(&["no run `@`", "judged for the playbook"]);
         let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
         assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");
     };

@@ -2,12 +2,13 @@
 //! available agent.
 
 use crate::call::wait_until;
-use crate::harness::Stage;
+use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{play_with_each_agent, recover};
 use crate::server::Server;
 use serde_json::Value;
-use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::{env, fs};
 
 /// A scenario with a model that claims too early that it is done, and fixes one reported problem at a time.
 const EARLY: &str = "
@@ -108,6 +109,44 @@ fn check_can_ask_for_a_person() {
             (&"Now it is done.".into(), &"checks".into())
         );
     });
+}
+
+/// The shell exits with 127 if it finds no program. Often the agent can build or install it.
+#[test]
+fn agent_fixes_a_check_that_cannot_find_a_program() {
+    let scenario = "
+All is done.
+? ./built
+Indeed.
+$ echo exit > built; chmod +x built
+Now it is built.
+";
+    let (stage, server) = (Stage::new(), Server::start(scenario));
+    let envelope = run(&stage, &stage.agent(), &server, &["--check", "test -d . && ./built"], 0);
+    assert_eq!(envelope["result"], "Now it is built.", "{envelope}");
+    assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+}
+
+/// An update replaces the program, but not the link to it.
+#[test]
+fn generated_check_starts_the_program_by_its_link() {
+    let (stage, server) = (Stage::new(), Server::start("All is done."));
+    let links = stage.folder().join("links");
+    fs::create_dir(&links).expect("the stage is writable");
+    symlink(LONGHAUL, links.join("longhaul")).expect("the stage is writable");
+    fs::create_dir(stage.work().join(".archon")).expect("the stage is writable");
+    let progress = "## Current Stage\nprover\n\n## Current Objectives\n\n1. **L1.lean**\n";
+    fs::write(stage.work().join(".archon/PROGRESS.md"), progress).expect("the stage is writable");
+    fs::write(stage.work().join("L1.lean"), "theorem t : True := sorry\n").expect("the stage is writable");
+    let call = stage.longhaul(["loop", "archon"]).args([stage.work()]).args(["--agent-path"]);
+    let call = call.args([stage.agent()]).args(["--preset", "drill", "--memory-reserve", "0"]);
+    let path = format!("{}:{}", links.display(), env::var("PATH").unwrap_or_default());
+    let output =
+        call.args(["--max-iterations", "1", "--no-review"]).env("PATH", path).against(&server).output();
+    let checks = stage.runs().into_iter().filter_map(|run| run.plan().expect("a plan").spec.policy.checks);
+    let commands: Vec<String> = checks.flat_map(|checks| checks.commands).collect();
+    let expected = format!("; {}/longhaul loop check-progress .archon/PROGRESS.md ", links.display());
+    assert!(commands.len() == 1 && commands[0].contains(&expected), "{commands:?}: {output:?}");
 }
 
 #[test]

@@ -5,10 +5,12 @@ use crate::call::Call;
 use crate::skipped::skip_test;
 use crate::tidy;
 use longhaul_store::{Home, RunDir, WorkflowDir};
+use signal_hook::consts::SIGHUP;
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Once};
 use std::{env, fs, thread};
 use tempfile::TempDir;
 
@@ -129,6 +131,9 @@ impl Stage {
 
     /// A call of any program, in the environment of this stage.
     pub fn program(&self, program: &str) -> Call {
+        // These tests may run under `nohup`. Unlike an ignored signal, a handler is not inherited.
+        static HANDLER: Once = Once::new();
+        HANDLER.call_once(|| drop(signal_hook::flag::register(SIGHUP, Arc::default())));
         let mut command = Command::new(program);
         command
             .env_clear()

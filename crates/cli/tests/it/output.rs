@@ -66,6 +66,7 @@ fn reader_that_does_not_read_does_not_stop_the_supervisor() {
     let last = output.stdout.lines().last().unwrap_or_default();
     let result: Value = serde_json::from_str(last).expect("the last line is the result");
     assert_eq!(result["run"]["outcome"], "out_of_time", "{last}");
+    assert!(output.stdout.matches("word ").count() >= 60_000, "nothing is lost");
 }
 
 #[test]

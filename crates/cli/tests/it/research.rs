@@ -189,6 +189,22 @@ fn limited_run_resumes_with_more_and_finished_run_improves() {
         let other_dir = ["--resume", &dir, "--claude_hours", "1", "--runs_dir", "/tmp"];
         resume(stage, server, &other_dir)
             .assert_error(&["--runs_dir cannot be changed", "--claude_hours and --budget_limit"]);
+        for change in [
+            &["--allow-tools", "Bash"][..],
+            &["--deny-tools", "WebSearch"],
+            &["--network", "none"],
+            &["--block-url", "papers.invalid"],
+            &["--block-urls-file", "urls"],
+            &["--block-path", "secret"],
+            &["--effects-file", "effects.toml"],
+            &["--prices-file", "prices.toml"],
+            &["--diagnostic"],
+        ] {
+            let changed = [&["--resume", &dir, "--claude_hours", "1"][..], change].concat();
+            let rejected = resume(stage, server, &changed);
+            assert_eq!(rejected.code, 2, "{rejected:?}");
+            rejected.assert_error(&[&format!("{} cannot be changed", change[0]), "`longhaul resume "]);
+        }
         let planned = resume(stage, server, &["--resume", &dir, "--claude_hours", "1", "--dry_run"]);
         assert!(planned.stdout.contains("--time-limit"), "{planned:?}");
 

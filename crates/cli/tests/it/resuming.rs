@@ -12,7 +12,8 @@ use crate::tidy;
 use longhaul_core::CancelSource;
 use longhaul_store::Plan;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 // A busy machine can start an agent so slowly that the preset takes it for stalled. No test waits this long.
@@ -275,10 +276,10 @@ fn rerun_failed_includes_unstarted_runs_and_leaves_out_those_with_an_own_workspa
     let runs = stage.runs();
     let second = runs.iter().find(|run| run.plan().is_ok_and(|plan| plan.spec.prompt == "second"));
     let second = second.expect("it has a directory");
-    fs::create_dir(second.workspace_path()).expect("the stage is writable");
+    DirBuilder::new().mode(0o700).create(second.workspace_path()).expect("the stage is writable");
     let (tasks, printed) = planned();
     assert_eq!(tasks, ["first"]);
-    assert!(printed.contains(&format!("{} is left out", second.id())), "{printed}");
+    assert!(printed.contains(&format!("cannot rerun {}", second.id())), "{printed}");
 }
 
 #[test]

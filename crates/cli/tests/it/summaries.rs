@@ -273,6 +273,12 @@ fn check_handoffs(stage: &Stage, agent: &Path, server: &Server) {
     let run = stage.run(agent, &ARGS).against(server).output();
     run.envelope(0);
     let before = files(stage);
+    // Without a flag, the prompt has the size that the run requested.
+    let printed = stage.longhaul(["handoff", "@"]).output();
+    let sized = stage.longhaul(["handoff", "@", "--handoff-tokens", HANDOFF_TOKENS]).output();
+    let longer = stage.longhaul(["handoff", "@", "--handoff-tokens", "12000"]).output();
+    assert_eq!((printed.code, &printed.stdout), (0, &sized.stdout), "{printed:?}");
+    assert!(printed.stdout.len() < longer.stdout.len(), "{longer:?}");
     let stream = stage.only_run().attempt(1).stream_path().display().to_string();
     for source in [&["@"][..], &["--from-transcript", &stream]] {
         let plain = stage.longhaul(["handoff", "--handoff-tokens", HANDOFF_TOKENS]).args(source).output();

@@ -315,6 +315,28 @@ fn finished_run_can_be_moved() {
 }
 
 #[test]
+fn session_of_another_configuration_is_exported_and_a_missing_one_is_reported() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let config = stage.folder().join("config");
+    let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+    let run = stage.run(&stage.agent(), &args).against(&server).env("CLAUDE_CONFIG_DIR", &config).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    run.signal(Signal::INT);
+    run.output().envelope(130);
+    for is_found in [true, false] {
+        let packed = export(&stage, &["@", "--force"]).output();
+        let printed = json(&packed);
+        assert_eq!(printed["run"]["outcome"], "cancelled", "{printed}");
+        assert_eq!(printed["sessions"][0]["found"], is_found, "{printed}");
+        assert_eq!(packed.stderr.contains("was not found, and is not in the file"), !is_found, "{packed:?}");
+        assert!(!packed.stderr.contains("in one place only"), "{packed:?}");
+        if is_found {
+            fs::remove_dir_all(&config).expect("the agent stored its session there");
+        }
+    }
+}
+
+#[test]
 fn guards_follow_an_imported_run() {
     let (source, target) = (Stage::new(), Stage::new());
     let blocked = source.work().join("src").display().to_string();

@@ -8,7 +8,7 @@ use super::{Phase, Run};
 use crate::{Action, CancelSource, Moment, OnTerminate, Outcome, Policy, Record, Span, StopCause, StopLevel};
 
 // A system may kill processes 10 s after it asks them to stop. An interrupt, a SIGTERM and a SIGKILL with
-// this grace, and the sweep, take less than 8 s.
+// this grace, and the sweep, take less than 8 s, unless a process cannot be killed.
 const GRACE: Span = Span::from_secs(2);
 
 impl Run {

@@ -43,10 +43,9 @@ impl CancelRequests {
         tokio::time::timeout(timeout, self.channel.recv()).await.ok().flatten()
     }
 
-    /// Schedules a check for requests. Call it after each wait: a file system that other machines share does not
-    /// report what they write.
-    pub(crate) fn check_again(&mut self) {
-        self.needs_check = true;
+    /// Schedules a check for requests if a directory may have new names. A growing stream does not need one.
+    pub(crate) fn on_changes(&mut self, has_new_names: bool) {
+        self.needs_check |= has_new_names;
     }
 }
 

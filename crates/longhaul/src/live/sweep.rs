@@ -13,15 +13,15 @@ use std::time::Duration;
 const TERM_ROUNDS: u32 = 10;
 const FAST_ROUNDS: u32 = 100;
 const FAST_ROUND: Duration = Duration::from_millis(50);
-// A process that waits for a disk or a file server dies only after that has answered. Together, the rounds take a
-// minute: a suspension waits for them, and systemd kills the supervisor after 90 seconds.
-const ROUNDS_MAX: u32 = FAST_ROUNDS + 55;
+// A process that waits for a disk or a file server dies only after that has answered. Together, the rounds take 20
+// seconds: a suspension waits for them, and the recovery service kills the supervisor after 30.
+const ROUNDS_MAX: u32 = FAST_ROUNDS + 15;
 const SLOW_ROUND: Duration = Duration::from_secs(1);
 
 /// Stops every process that carries `marker` and returns their number.
 ///
 /// # Errors
-/// Returns an error if a process of the run survives a minute of signals, or if the processes cannot be listed.
+/// Returns an error if a process of the run survives 20 seconds of signals, or if the processes cannot be listed.
 pub(crate) async fn sweep(marker: &RunMarker) -> io::Result<u32> {
     sweep_and_count(marker, Vec::new()).await
 }
@@ -42,7 +42,9 @@ pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -
         }
         tokio::time::sleep(if round < FAST_ROUNDS { FAST_ROUND } else { SLOW_ROUND }).await;
     }
-    processes_of(marker)?;
+    if processes_of(marker)?.is_empty() {
+        return Ok(stopped.len() as u32);
+    }
     let pids: Vec<String> = stopped.iter().map(ToString::to_string).collect();
     Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }

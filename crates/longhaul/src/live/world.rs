@@ -37,6 +37,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(30);
 const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
 // A signal to a whole process group or cgroup reaches its processes within milliseconds.
 const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
+// SIGTERM and then SIGKILL take half a second each.
+const ABANDON_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) struct LiveWorld<'a> {
     pub(crate) config: Rc<WorldConfig<'a>>,
@@ -389,13 +391,14 @@ impl LiveWorld<'_> {
             () = tokio::time::sleep(remaining) => {}
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
             Some(source) = self.cancels.channel.recv() => self.events.push_back(Event::Cancelled(source)),
-            changed = self.watch.changed() => changed?,
+            changes = self.watch.changed() => self.cancels.on_changes(changes?),
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
         }
-        self.cancels.check_again();
         if Instant::now() >= self.next_poll {
             self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
+            // A file system that other machines share does not report what they write.
+            self.cancels.on_changes(true);
             if let Some(attempt) = &mut self.attempt {
                 self.events.extend(attempt.poll(&self.config)?.into_iter().map(Event::Noticed));
             }
@@ -431,7 +434,8 @@ impl LiveWorld<'_> {
     /// stays intact. Nothing is journaled, because the journal failed.
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
-        let _ = sweep(&self.config.marker).await;
+        // A sweep that failed has waited long enough.
+        let _ = tokio::time::timeout(ABANDON_TIMEOUT, sweep(&self.config.marker)).await;
     }
 }
 

@@ -14,9 +14,9 @@ use longhaul_store::{Home, Journal, LoadedJournal, RunDir, StoreError, WorkflowD
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 use tempfile::{Builder, TempDir};
 
 /// The result of an export.
@@ -148,12 +148,9 @@ impl Package {
         files_of(dir.path(), prefix, &mut self.sources)?;
         let dialect = dialect_named(&plan.spec.agent.name);
         let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
-        let config_dir = layout.and_then(|layout| layout.config_dir(&|name| env::var_os(name)));
         for session in sessions_of(&plan, &history) {
             let name = format!("{prefix}sessions/{session}.jsonl");
-            let file = layout
-                .zip(config_dir.as_deref())
-                .and_then(|(layout, config_dir)| find(layout, config_dir, &plan.spec.cwd, &session));
+            let file = layout.and_then(|layout| find(layout, dir, &plan.spec.cwd, &session));
             if let Some(file) = file.filter(|_| is_member_name(&name)) {
                 // The agent's own file is newer than a file that was imported with the run.
                 self.sources.insert(name.clone(), file);

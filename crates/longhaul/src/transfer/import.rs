@@ -20,6 +20,7 @@ use std::collections::BTreeMap;
 use std::env;
 use std::fs;
 use std::io;
+use std::mem;
 use std::path::{Component, Path, PathBuf};
 
 // Streams of small runs may compress to less than a tenth. This amount fills no disk.
@@ -162,9 +163,7 @@ impl MovedDir<'_> {
     /// moved one: an imported run never works elsewhere.
     fn path_of(&self, old: &Path) -> PathBuf {
         match old.strip_prefix(self.from) {
-            Ok(below) if below.components().all(|part| matches!(part, Component::Normal(_))) => {
-                self.to.join(below)
-            }
+            Ok(below) if is_plain(below) => self.to.join(below),
             Ok(_) | Err(_) => self.to.to_owned(),
         }
     }
@@ -172,16 +171,24 @@ impl MovedDir<'_> {
     /// Moves the directory of a run, and its guards with it.
     fn apply(&self, spec: &mut RunSpec) {
         spec.cwd = self.path_of(&spec.cwd);
+        let new_home = env::var("HOME").unwrap_or_default();
+        let old_home = spec.guards.home.as_mut().map(|home| mem::replace(home, new_home.clone()));
+        let old_home = old_home.filter(|home| !home.is_empty()).map(PathBuf::from);
+        let homes = old_home.as_deref().map(|old_home| (old_home, Path::new(&new_home)));
         // Relative paths follow the directory.
         for path in &mut spec.guards.block_paths {
-            if let Ok(below) = Path::new(path.as_str()).strip_prefix(self.from) {
-                *path = self.to.join(below).display().to_string();
-            }
-        }
-        if let Some(home) = &mut spec.guards.home {
-            *home = env::var("HOME").unwrap_or_default();
+            let moved = [(self.from, self.to)].into_iter().chain(homes).find_map(|(from, to)| {
+                let below = Path::new(path.as_str()).strip_prefix(from).ok()?;
+                is_plain(below).then(|| to.join(below).display().to_string())
+            });
+            *path = moved.unwrap_or_else(|| mem::take(path));
         }
     }
+}
+
+/// Returns whether a relative path has no `..`.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// A run or a workflow that was unpacked under a hidden name, with its plan.

@@ -180,22 +180,24 @@ impl ArchonFiles {
     }
 
     /// Returns the user's hints for a phase of the current iteration. Hints move into the log of the iteration by a
-    /// rename, so that exactly one phase receives them, and text that the user writes later stays for the next.
+    /// rename, so that exactly one phase receives them, and text that the user writes later stays for the next. A phase
+    /// that takes place again also receives that text.
     pub(super) fn receive_hints(&self, phase: &str, is_first: bool) -> Result<Vec<String>, String> {
         let Some(dir) = self.current_dir() else { return Ok(Vec::new()) };
         let path = self.root().join(HINTS);
         let failed = |error: io::Error| format!("cannot read the hints in {}: {error}", path.display());
         let received = dir.join(format!("{phase}-{HINTS}"));
-        if is_first && !received.exists() {
+        if is_first {
             let text = if_exists(read_regular_to_string(&path)).map_err(failed)?;
             if text.is_some_and(|text| has_hints(&text)) {
-                fs::rename(&path, &received).map_err(failed)?;
+                fs::rename(&path, free_path(&received)).map_err(failed)?;
                 // Editors and scripts expect the file.
                 let _ = fs::OpenOptions::new().write(true).create_new(true).open(&path);
             }
         }
-        let text = if_exists(read_regular_to_string(&received)).map_err(failed)?;
-        Ok(text.iter().map(|text| text.trim().to_owned()).collect())
+        let texts =
+            numbered(&received).map_while(|path| if_exists(read_regular_to_string(&path)).transpose());
+        texts.map(|text| text.map(|text| text.trim().to_owned()).map_err(failed)).collect()
     }
 
     /// Returns the reports of the last provers and the folder to which [`archive`] moves them.
@@ -228,7 +230,10 @@ impl ArchonFiles {
     pub(super) fn end_log(&mut self, key: RunKey, report: &RunReport) -> Result<(), String> {
         let Some(mut log) = self.logs.remove(&key) else { return Ok(()) };
         log.update(&self.home).and_then(|()| log.end(report)).map_err(|error| error.to_string())?;
-        if self.keeps_raw { log.write_raw(report).map_err(|error| error.to_string()) } else { Ok(()) }
+        if !self.keeps_raw {
+            return Ok(());
+        }
+        log.write_raw(&self.home, &self.workflow).map_err(|error| error.to_string())
     }
 
     fn log_path(&self, key: RunKey) -> Option<PathBuf> {
@@ -287,10 +292,21 @@ pub(super) fn archive((results, archived): &(PathBuf, PathBuf)) -> Result<(), St
         let is_report = entry.path().extension().is_some_and(|extension| extension == "md");
         if is_report && entry.file_type().map_err(failed)?.is_file() {
             create_dir(archived)?;
-            fs::rename(entry.path(), archived.join(entry.file_name())).map_err(failed)?;
+            fs::rename(entry.path(), free_path(&archived.join(entry.file_name()))).map_err(failed)?;
         }
     }
     Ok(())
+}
+
+/// Returns the first of the [`numbered`] paths at which there is no file.
+fn free_path(path: &Path) -> PathBuf {
+    numbered(path).find(|path| !path.exists()).expect("numbers do not run out")
+}
+
+/// Returns the path of a text in Markdown, and the paths of further ones: `a.md`, `a.2.md`, `a.3.md`.
+fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
+    let further = (2_u32..).map(move |number| path.with_extension(format!("{number}.md")));
+    std::iter::once(path.to_owned()).chain(further)
 }
 
 /// Returns the numbers of the existing iterations, sorted.

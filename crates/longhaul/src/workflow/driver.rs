@@ -40,8 +40,8 @@ use tokio::task::{JoinError, JoinSet};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const UNPRICED: &str = "some usage of a run is lost or has no known price: it does not count, so the budget may be \
      exceeded. Give the runs the price of their model: `prices_file` in `[phase.run]`";
-/// Problem of a cancelled workflow whose project is missing.
-const NO_WORKTREES: &str = "the project has no worktrees";
+/// Problem of a phase with worktrees.
+const NO_WORKTREES: &str = "the workflow was cancelled before its worktrees could be used";
 
 pub(super) struct Driver<'a> {
     pub(super) home: Home,
@@ -77,7 +77,7 @@ pub(super) struct Live {
     /// Warnings that were shown, with their iterations.
     shown_warnings: BTreeSet<(u32, String)>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
-    events: VecDeque<WorkflowEvent>,
+    pub(super) events: VecDeque<WorkflowEvent>,
     /// Available memory when it last did not suffice for another run, in bytes.
     short_memory: u64,
 }
@@ -282,7 +282,13 @@ impl Driver<'_> {
             }
             ItemSource::Objectives(path) => {
                 let (path, project) = (path.clone(), self.plan.project_dir.as_path().to_owned());
-                let dirs = self.archon.as_ref().and_then(ArchonFiles::archive_dirs);
+                // A list that is repeated for deferred items keeps the reports of this iteration.
+                let has_run = self
+                    .workflow
+                    .state()
+                    .items(phase)
+                    .any(|(_, item)| item.share.is_some() || item.retry > 0);
+                let dirs = self.archon.as_ref().filter(|_| !has_run).and_then(ArchonFiles::archive_dirs);
                 let warnings = self.live.warnings.0.clone();
                 self.live.tasks.spawn_blocking(move || {
                     let archived = dirs.as_ref().map_or(Ok(()), archive);
@@ -580,10 +586,6 @@ impl Driver<'_> {
     /// Waits for the next event.
     async fn next(&mut self) -> Result<WorkflowEvent, SuperviseError> {
         loop {
-            // A cancelled workflow must not act on events first.
-            if let Ok(source) = self.cancels.try_recv() {
-                return Ok(stop_event(source));
-            }
             if let Some(event) = self.live.events.pop_front() {
                 return Ok(event);
             }
@@ -637,7 +639,7 @@ fn joined_problems(problem: Option<String>, strays: Option<String>) -> Option<St
     problem.into_iter().chain(strays).reduce(|first, second| format!("{first}; {second}"))
 }
 
-fn stop_event(source: CancelSource) -> WorkflowEvent {
+pub(super) fn stop_event(source: CancelSource) -> WorkflowEvent {
     match source {
         CancelSource::Person | CancelSource::PersonNow => WorkflowEvent::CancelRequested(source),
         CancelSource::Sigterm | CancelSource::Sighup => WorkflowEvent::SuspendRequested(source),

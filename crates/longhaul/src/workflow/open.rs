@@ -3,7 +3,7 @@
 
 use super::archon_files::ArchonFiles;
 use super::commands::Commands;
-use super::driver::{Driver, Live};
+use super::driver::{Driver, Live, stop_event};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::run_spans::RunSpans;
@@ -27,10 +27,12 @@ pub(super) async fn open(
     environment: Environment,
     start: WorkflowStart,
     observer: &mut dyn WorkflowObserver,
-    cancels: mpsc::Receiver<CancelSource>,
+    mut cancels: mpsc::Receiver<CancelSource>,
 ) -> Result<(Driver<'_>, WorkflowEvent), WorkflowError> {
-    // A cancelled workflow starts nothing in its project, which may be in use or missing.
-    let is_cancelled = !cancels.is_empty();
+    let early_stop = cancels.try_recv().ok();
+    // A workflow that a user cancels merges nothing into its project, which may be in use or missing.
+    let is_cancelled = matches!(start, WorkflowStart::Recover(_))
+        && matches!(early_stop, Some(CancelSource::Person | CancelSource::PersonNow));
     let (dir, plan, journal, loaded, first) = match start {
         WorkflowStart::New(plan) => {
             let (dir, plan, journal) = create(&home, *plan)?;
@@ -71,10 +73,9 @@ pub(super) async fn open(
         }
     };
     let file = parse(&plan.file, &plan.parameters)?;
-    let worktrees = needs_worktrees(&plan.policy)
+    let worktrees = (!is_cancelled && needs_worktrees(&plan.policy))
         .then(|| Worktrees::open(plan.project_dir.as_path(), home.path(), &dir).map(Arc::new))
-        .transpose();
-    let worktrees = if is_cancelled { worktrees.unwrap_or_default() } else { worktrees? };
+        .transpose()?;
     observer.on_start(&dir, &plan);
     let marker = RunMarker::new(&dir, &plan.marker);
     let project_dir = plan.project_dir.as_path().to_owned();
@@ -92,6 +93,9 @@ pub(super) async fn open(
     }
     let archon = archon_files(&home, &dir, &plan, &file, &loaded, observer);
     let workflow = Workflow::replay(loaded.records());
+    let mut live = Live::new(loaded.last_step_at());
+    // It comes before everything that the takeover leads to.
+    live.events.extend(early_stop.map(stop_event));
     let driver = Driver {
         home,
         environment,
@@ -108,7 +112,7 @@ pub(super) async fn open(
         archon,
         observer,
         cancels,
-        live: Live::new(loaded.last_step_at()),
+        live,
     };
     Ok((driver, first))
 }

@@ -141,10 +141,15 @@ impl Worktrees {
             match git.call(&[Path::new("worktree"), Path::new("remove"), &path]) {
                 Ok(_) => {}
                 Err(error) if error.is_interrupted() => return Err(error.into()),
-                // It contains new files, and none was removed.
-                Err(_) if has_entry(git, &path)? => return self.write_start(run, &start),
-                // Git could not remove some files. It has removed the others, and its entry.
-                Err(_) => self.discard(git, run)?,
+                Err(_) => match has_entry(git, &path) {
+                    // Git could not remove some files. It has removed the others, and its entry.
+                    Ok(false) => self.discard(git, run)?,
+                    // It contains new files, and none was removed.
+                    known => {
+                        self.write_start(run, &start)?;
+                        return Ok(known.map(drop)?);
+                    }
+                },
             }
         }
         let branch = self.branch_ref(run);

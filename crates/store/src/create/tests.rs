@@ -92,7 +92,7 @@ fn run_that_could_not_be_trusted_is_not_created() {
     fs::create_dir(&path).expect("created");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o777)).expect("it belongs to this user");
     let error = fill::<longhaul_core::Record>(&JournalDir::new(path, RunId::from("bcdfgh")), &[], &plan());
-    assert!(matches!(error, Err(StoreError::Untrusted { .. })), "{error:?}");
+    assert!(matches!(error, Err(StoreError::NoOwners { .. })), "{error:?}");
 }
 
 #[test]

@@ -51,6 +51,31 @@ fn finds_runs_by_user_input() {
 }
 
 #[test]
+fn latest_run_is_no_judge_run() {
+    let (_dir, home) = home(&[
+        ("2025-11-20", "bcdfgh"),
+        ("2025-11-20", "kkkkkk"),
+        ("2025-11-21", "mmmmmm"),
+        ("2025-11-21", "zzzzzz"),
+    ]);
+    let plan = |id: &str, name: &str, cwd: &Path| {
+        let mut plan = crate::plan::tests::plan();
+        plan.spec.name = Some(name.to_owned());
+        plan.spec.cwd = cwd.to_owned();
+        home.find(id).expect("it exists").replace_plan(&plan).expect("the plan is replaced");
+    };
+    let judge_dir = home.path().join("playbook/judge");
+    plan("zzzzzz", "playbook-judge", &judge_dir);
+    plan("mmmmmm", "playbook-judge", Path::new("/home/me/project"));
+    plan("kkkkkk", "playbook-judge", &judge_dir);
+    for (request, id) in [("@", "mmmmmm"), ("@-", "bcdfgh"), ("z", "zzzzzz")] {
+        assert_eq!(home.find(request).expect("run").id().as_str(), id, "{request}");
+    }
+    assert!(home.find("@-2").is_err());
+    assert_eq!(home.runs_newest_first().expect("runs").count(), 4);
+}
+
+#[test]
 fn ignores_other_entries() {
     let (_dir, home) = home(&[("2025-11-20", "bcdfgh"), ("2025-11-21", ".new-zz"), ("backup", "zzzzzz")]);
     fs::create_dir_all(home.runs_path().join("2025-11-22/kkkkkk")).expect("a directory without a plan");

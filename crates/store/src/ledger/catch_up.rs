@@ -142,7 +142,9 @@ impl Ledger {
             }
             let changed = self.list_day(&path, &day)?;
             stats += changed;
-            self.store_day(&day, modified.filter(|modified| is_settled(*modified, now)))?;
+            // No directory has the time 0, so that a day which may still change is listed again.
+            let settled = modified.filter(|modified| is_settled(*modified, now)).unwrap_or_default();
+            self.store_day(&day, Some(settled))?;
         }
         Ok(stats)
     }

@@ -353,15 +353,18 @@ impl LedgerEntry {
 
     /// Adds the usage of a process until `at`, by the models in its file. If they do not add up to `usage`, all of it
     /// counts for `model`.
-    fn add_usage(&mut self, at: Moment, usage: Usage, model: Option<String>, files: &AttemptDir) {
+    fn add_usage(&mut self, at: Moment, usage: Usage, model: Option<String>, dir: &AttemptDir) {
         if usage == Usage::default() {
             return;
         }
         let total = ModelUsage::new(model.unwrap_or_default(), &usage);
-        let models = model_usage_of(files);
+        let models = model_usage_of(dir);
         let mut sum = LedgerSpend::default();
         models.iter().for_each(|model_usage| sum += LedgerSpend::from(model_usage));
-        let models = if sum == LedgerSpend::from(&total) { models } else { vec![total] };
+        let expected = LedgerSpend::from(&total);
+        // A full disk can be noticed after the record.
+        let adds_up = sum == LedgerSpend { unpriced: expected.unpriced || sum.unpriced, ..expected };
+        let models = if adds_up { models } else { vec![total] };
         for model_usage in &models {
             add(&mut self.spend, quarter_of(at), model_usage);
         }

@@ -144,13 +144,13 @@ async def cancel(run: str, **options: Unpack[CancelOptions]) -> Result:
     return _result(await _value(_arguments.line("cancel", options, _arguments.text("run", run))))
 
 
-async def attach(run: str = "@", *, progress: bool = False, **options: Unpack[AttachOptions]) -> RunResult:
-    """Waits until a run of another process finishes, and returns its result.
+async def attach(run: str = "@", *, progress: bool = False, **options: Unpack[AttachOptions]) -> Result:
+    """Waits until a run or a workflow of another process finishes, and returns its result.
 
     Cancelling the task of this call does not stop the run.
     """
     arguments = _arguments.line("attach", options, _arguments.text("run", run))
-    return _run_result(await _results(arguments, progress=progress))
+    return _result(await _results(arguments, progress=progress))
 
 
 async def loop(file: Path, project: Path | None = None, **options: Unpack[LoopOptions]) -> Result:

@@ -10,16 +10,15 @@ use super::{installed, print_sentence};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
-use crate::failure::{Failure, OrFailure};
-use crate::next_commands::quoted;
+use crate::failure::Failure;
 use crate::open_home;
 use crate::output::print_status;
+use crate::own_program::own_check;
 use longhaul::workflow::{WorkflowStart, recoverable_workflows};
 use longhaul_gsd::{PhaseId, Project};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::{LoopOptions, WorkflowFile};
 use std::collections::BTreeMap;
-use std::env;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -173,8 +172,6 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
 
 /// Returns the shell command that checks the work of a phase.
 fn check(phase: &PhaseId, is_plan: bool) -> Result<String, Failure> {
-    let program = env::current_exe().or_unexpected("cannot find this program")?;
-    let program = quoted(&program.to_string_lossy());
     let planned = if is_plan { " --planned" } else { "" };
-    Ok(format!("{program} gsd verify-phase {phase}{planned} --output-format text"))
+    own_check(&format!("gsd verify-phase {phase}{planned} --output-format text"))
 }

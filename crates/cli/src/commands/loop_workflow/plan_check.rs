@@ -2,13 +2,13 @@
 //! file.
 
 use crate::args::{CheckProgressArgs, GlobalArgs};
-use crate::failure::{Failure, OrFailure};
+use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::output;
+use crate::own_program::own_check;
 use longhaul_core::{Checks, OutcomeKind, RunSpec, WorkflowPolicy};
 use longhaul_workflow::archon::check_objectives;
 use longhaul_workflow::{ItemSource, WorkflowFile};
-use std::env;
 use std::path::Path;
 
 /// A plan agent that has not corrected the file by then gets no further.
@@ -34,10 +34,10 @@ pub fn with_checks(
 ) -> Result<Vec<RunSpec>, Failure> {
     for (index, phase) in file.phases().iter().enumerate() {
         let Some(ItemSource::Objectives(path)) = &phase.fan_out else { continue };
-        let program = env::current_exe().or_unexpected("cannot find this program")?;
-        let (program, path) = (quoted(&program.to_string_lossy()), quoted(&path.to_string_lossy()));
+        let path = quoted(&path.to_string_lossy());
+        let command = own_check(&format!("loop check-progress {path} --output-format text"))?;
         for need in &policy.phases[index].needs {
-            let command = format!("{program} loop check-progress {path} --output-format text");
+            let command = command.clone();
             runs[*need] = runs[*need].clone().with(|spec| match &mut spec.policy.checks {
                 Some(checks) => checks.commands.push(command),
                 None => {

@@ -14,6 +14,7 @@ use crate::{open_home, prompt_arg, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, RunId};
 use longhaul_store::{Home, Journal, RunDir};
+use std::io::{self, IsTerminal};
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
@@ -114,6 +115,11 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
 }
 
 fn warn_of_another_prompt(args: &RunArgs, dir: &RunDir) {
+    let is_typed =
+        args.prompt.as_deref() == Some("-") && args.prompt_file.is_none() && io::stdin().is_terminal();
+    if is_typed {
+        return;
+    }
     // The run has its own prompt, so a missing one is no error.
     let prompt = prompt_arg::read(args.prompt.as_deref(), args.prompt_file.as_deref());
     let (Ok(plan), Ok(prompt)) = (dir.plan(), prompt) else { return };

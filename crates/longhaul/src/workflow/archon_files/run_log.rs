@@ -4,12 +4,15 @@
 use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
-use longhaul_store::{Home, LedgerEntry, RunDir, StoreError, read_lines, read_lines_from};
+use longhaul_store::{
+    Durability, Home, LedgerEntry, RunDir, StoreError, if_exists, read_lines, read_lines_from,
+    read_regular_to_string, remove_if_exists, replace,
+};
 use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -18,6 +21,8 @@ pub(super) struct RunLog {
     path: PathBuf,
     file: File,
     run: RunId,
+    /// Whether the log had rows of this run: from before an earlier end, or from a dead supervisor.
+    is_continued: bool,
     dir: Option<RunDir>,
     /// Offset of the first message of the transcript without a row.
     offset: u64,
@@ -27,17 +32,20 @@ pub(super) struct RunLog {
 }
 
 impl RunLog {
-    /// Opens the log, which other runs may share, and removes rows of this run that a dead supervisor wrote.
-    pub(super) fn open(path: PathBuf, run: RunId) -> io::Result<RunLog> {
-        let mut options = OpenOptions::new();
-        let mut file = options.create(true).read(true).append(true).mode(0o600).open(&path)?;
-        let mut text = String::new();
-        file.read_to_string(&mut text)?;
-        if let Some(start) = start_of(&text, &run) {
-            file.set_len(start as u64)?;
+    /// Opens the log, which other runs may share, and removes the rows of this run, because all are written again.
+    pub(super) fn open(path: PathBuf, run: RunId) -> Result<RunLog, StoreError> {
+        let text = if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))?;
+        let text = text.unwrap_or_default();
+        let others = without_rows_of(&text, &run);
+        let is_continued = others.len() < text.len();
+        if is_continued {
+            replace(&path, others.as_bytes(), Durability::Process)?;
         }
+        let mut options = OpenOptions::new();
+        let file = options.create(true).append(true).mode(0o600).open(&path);
+        let file = file.map_err(StoreError::io("open", &path))?;
         let (at, api_time) = (crate::clock::LiveClock::new().at(), ApiTime::default());
-        let mut log = RunLog { path, file, run, dir: None, offset: 0, at, api_time };
+        let mut log = RunLog { path, file, run, is_continued, dir: None, offset: 0, at, api_time };
         log.shell(ShellLevel::Info, &start_message(&log.run))?;
         Ok(log)
     }
@@ -86,25 +94,34 @@ impl RunLog {
         if kind != OutcomeKind::Done {
             let reason = report.errors.first().map_or(String::new(), |error| format!(": {error}"));
             let row = format!("run {} finished as {kind}{reason}", self.run);
-            self.shell(ShellLevel::Error, &row).map_err(StoreError::io("write", &self.path))?;
+            self.shell(ShellLevel::Error, &row)?;
         }
         Ok(())
     }
 
-    /// Writes the agent's own messages of all attempts next to the log.
-    pub(super) fn write_raw(&self, report: &RunReport) -> Result<(), StoreError> {
+    /// Adds the agent's own messages of all attempts to the file next to the log. A run that continued may have added
+    /// some of them before: then the file is written again, with all runs of this workflow in the log.
+    pub(super) fn write_raw(&self, home: &Home, workflow: &RunId) -> Result<(), StoreError> {
         let path = self.path.with_extension("raw.jsonl");
-        let failed = StoreError::io("write", &path);
+        let mut runs = vec![self.run.clone()];
+        if self.is_continued {
+            let log = read_regular_to_string(&self.path).map_err(StoreError::io("read", &self.path))?;
+            runs = log.lines().filter_map(started_run).filter(|run| is_run_of(run, workflow)).collect();
+            remove_if_exists(&path)?;
+        }
         let mut options = OpenOptions::new();
-        let mut raw = options.create(true).append(true).mode(0o600).open(&path).map_err(failed)?;
-        let attempts = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.attempts().ok());
-        for attempt in attempts.into_iter().flatten() {
-            let mut result = Ok(());
-            read_lines(&attempt.stream_path(), |text| {
-                result = raw.write_all(text).and_then(|()| raw.write_all(b"\n"));
-                if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-            })?;
-            result.map_err(StoreError::io("write", &path))?;
+        let raw = options.create(true).append(true).mode(0o600).open(&path);
+        let mut raw = raw.map_err(StoreError::io("write", &path))?;
+        for run in runs {
+            let Some(dir) = home.run_with_id(&run)? else { continue };
+            for attempt in dir.attempts().unwrap_or_default() {
+                let mut result = Ok(());
+                read_lines(&attempt.stream_path(), |text| {
+                    result = raw.write_all(text).and_then(|()| raw.write_all(b"\n"));
+                    if result.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+                })?;
+                result.map_err(StoreError::io("write", &path))?;
+            }
         }
         Ok(())
     }
@@ -127,9 +144,9 @@ impl RunLog {
         Value::Object(models)
     }
 
-    fn shell(&mut self, level: ShellLevel, message: &str) -> io::Result<()> {
+    fn shell(&mut self, level: ShellLevel, message: &str) -> Result<(), StoreError> {
         let event = LogEvent::Shell { level, message };
-        self.file.write_all(&line(&LogRow { ts: self.at.into(), event }))
+        self.add(&line(&LogRow { ts: self.at.into(), event }))
     }
 
     fn add(&mut self, rows: &[u8]) -> Result<(), StoreError> {
@@ -167,16 +184,28 @@ fn start_message(run: &RunId) -> String {
     format!("run {run} started")
 }
 
-/// Returns the offset of the row with which this run starts.
-fn start_of(text: &str, run: &RunId) -> Option<usize> {
-    let message = start_message(run);
-    let mut offset = 0;
-    text.split_inclusive('\n').find_map(|row| {
-        let start = offset;
-        offset += row.len();
-        let row: Value = serde_json::from_str(row).ok()?;
-        (row["event"] == "shell" && row["message"] == message.as_str()).then_some(start)
-    })
+/// Returns the run that starts with this row.
+fn started_run(row: &str) -> Option<RunId> {
+    let row: Value = serde_json::from_str(row).ok()?;
+    let message = row["message"].as_str().filter(|_| row["event"] == "shell")?;
+    let run = message.strip_prefix("run ")?.strip_suffix(" started")?;
+    (!run.contains(' ')).then(|| run.into())
+}
+
+/// Returns whether the id is that of a run of this workflow. Agents can change the log, so a name in it is no proof.
+fn is_run_of(run: &RunId, workflow: &RunId) -> bool {
+    let rest = run.as_str().strip_prefix(workflow.as_str());
+    rest.is_some_and(|rest| rest.starts_with('-') && !rest.contains('/'))
+}
+
+/// Returns the rows of all other runs: those of a run end where the next one starts.
+fn without_rows_of(text: &str, run: &RunId) -> String {
+    let mut is_own = false;
+    let others = text.split_inclusive('\n').filter(|row| {
+        is_own = started_run(row).map_or(is_own, |started| started == *run);
+        !is_own
+    });
+    others.collect()
 }
 
 /// Adds the row of a message. Prompts, notes, results and blank texts have none.
@@ -207,8 +236,58 @@ fn add_row(rows: &mut Vec<u8>, at: Moment, message: &TranscriptMessage) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ApiTime, EventKind, MessageOrigin, Moment, Span, TranscriptMessage, add_row};
+    use super::{
+        ApiTime, EventKind, Home, MessageOrigin, Moment, RunId, RunLog, Span, TranscriptMessage, add_row,
+        without_rows_of,
+    };
     use longhaul_agent::transcript_message::ResultDetails;
+    use longhaul_core::{Preset, RunSpec};
+    use longhaul_store::{Day, Placement, Plan};
+    use std::fs;
+
+    #[test]
+    fn rows_of_a_run_end_where_the_next_one_starts() {
+        let row = |message: &str| format!("{{\"event\":\"shell\",\"message\":\"{message}\"}}\n");
+        let rows_of = |run: &str| {
+            let failed = format!("run {run} finished as failed: the server was not started");
+            row(&format!("run {run} started")) + "{\"event\":\"text\"}\n" + &row(&failed)
+        };
+        let [first, second, third] = ["w-1-prover-1", "w-1-prover-2", "w-1-prover-3"].map(rows_of);
+        let log = format!("{first}{second}{third}");
+        let check = |run: &str, expected: String| assert_eq!(without_rows_of(&log, &run.into()), expected);
+        check("w-1-prover-1", format!("{second}{third}"));
+        check("w-1-prover-2", format!("{first}{third}"));
+        check("w-1-prover-3", format!("{first}{second}"));
+        check("w-1-prover-4", log.clone());
+    }
+
+    #[test]
+    fn raw_messages_of_a_run_that_ends_twice_occur_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let home = Home::open(Some(dir.path().join("home")), |_| None).expect("a home");
+        let log = dir.path().join("prover.jsonl");
+        let end_attempt = |run: &RunId, number: u32, text: &str| {
+            let run_log = RunLog::open(log.clone(), run.clone()).expect("the log is writable");
+            let run_dir = home.run_with_id(run).expect("the home is readable").expect("the run exists");
+            let attempt = run_dir.attempt(number).create().expect("a new attempt");
+            fs::write(attempt.stream_path(), text).expect("the attempt is writable");
+            run_log.write_raw(&home, &"w".into()).expect("the file is writable");
+        };
+        let runs = ["w-1-prover-1", "w-1-prover-2"].map(RunId::from);
+        let day: Day = "2025-11-22".parse().expect("a date");
+        for run in &runs {
+            let program = std::env::current_exe().expect("a path");
+            let spec = RunSpec::new(program, dir.path(), "p", Preset::Default.policy());
+            let plan = Plan::new(spec, Moment(7), "4b1d".to_owned());
+            let placement = Placement { id: Some(run.clone()), ..Placement::default() };
+            home.create_run_at(&placement, &day, 7, &plan).expect("a new run");
+        }
+        end_attempt(&runs[0], 1, "a\n");
+        end_attempt(&runs[1], 1, "b\n");
+        end_attempt(&runs[0], 2, "c\n");
+        let raw = fs::read_to_string(dir.path().join("prover.raw.jsonl")).expect("a file");
+        assert_eq!(raw, "b\na\nc\n");
+    }
 
     #[test]
     fn texts_of_the_model_are_trimmed() {

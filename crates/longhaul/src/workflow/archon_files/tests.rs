@@ -28,6 +28,20 @@ fn reports_are_archived_once() {
 }
 
 #[test]
+fn archived_report_is_never_overwritten() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let dirs = (dir.path().join("results"), dir.path().join("results/archive/iter-002"));
+    fs::create_dir(&dirs.0).expect("a directory");
+    for text in ["first", "second", "third"] {
+        fs::write(dirs.0.join("A.lean.md"), text).expect("a file");
+        archive(&dirs).expect("the directory is writable");
+    }
+    let archived =
+        ["A.lean.md", "A.lean.2.md", "A.lean.3.md"].map(|name| fs::read_to_string(dirs.1.join(name)));
+    assert_eq!(archived.map(|text| text.expect("a file")), ["first", "second", "third"]);
+}
+
+#[test]
 fn iterations_continue_after_the_existing_ones() {
     let logs = tempfile::tempdir().expect("a directory");
     for name in ["iter-002", "iter-010", "iter-x", "other"] {

@@ -12,7 +12,7 @@ from .shared import RunRow
 @dataclass(frozen=True, kw_only=True)
 class ActiveRun(RunRow):
     """
-    An unfinished run.
+    An unfinished or unreadable run.
     """
 
     activity: str
@@ -121,7 +121,7 @@ class Status:
     """
     runs: list[ActiveRun]
     """
-    The unfinished runs, newest first.
+    The unfinished runs and the unreadable runs of the last week, newest first.
     """
     suspended: int
     """

@@ -1,7 +1,7 @@
 //! Reports when files have grown or a directory has new names. It uses file events, or polls ten times a second
 //! if the system has no free watch.
 
-use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
 use rustix::io::Errno;
 use std::io;
 use std::mem::MaybeUninit;
@@ -63,36 +63,42 @@ impl FileWatch {
         }
     }
 
-    /// Returns once a watched path has changed since the last call.
-    pub(crate) async fn changed(&mut self) -> io::Result<()> {
+    /// Returns once a watched path has changed since the last call, and whether a watched directory may have
+    /// new names.
+    pub(crate) async fn changed(&mut self) -> io::Result<bool> {
         let Some(queue) = &self.0 else {
             // Without events, everything may have changed.
             tokio::time::sleep(POLL_INTERVAL).await;
-            return Ok(());
+            return Ok(true);
         };
         loop {
             let mut ready = queue.readable().await?;
-            let has_changed = read(queue.get_ref());
+            let events = read(queue.get_ref());
             // Later events make the descriptor ready again.
             ready.clear_ready();
-            if has_changed? {
-                return Ok(());
+            if let Some(has_new_names) = events? {
+                return Ok(has_new_names);
             }
         }
     }
 }
 
-/// Takes all events and returns whether there were any.
-fn read(queue: &OwnedFd) -> io::Result<bool> {
+fn read(queue: &OwnedFd) -> io::Result<Option<bool>> {
     let mut buffer = [MaybeUninit::uninit(); EVENTS_BYTES];
     let mut events = Reader::new(queue, &mut buffer);
+    let mut has_new_names = None;
     loop {
-        match events.next().map(drop) {
-            // This was the last event of the read. Another read would only return EAGAIN.
-            Ok(()) if events.is_buffer_empty() => return Ok(true),
-            Ok(()) => {}
-            Err(Errno::AGAIN) => return Ok(false),
+        match events.next() {
+            Ok(event) => {
+                let is_name = event.events().intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
+                has_new_names = Some(is_name || has_new_names == Some(true));
+            }
+            Err(Errno::AGAIN) => return Ok(has_new_names),
             Err(error) => return Err(error.into()),
+        }
+        // This was the last event of the read. Another read would only return EAGAIN.
+        if events.is_buffer_empty() {
+            return Ok(has_new_names);
         }
     }
 }

@@ -19,8 +19,9 @@ const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
 /// Returns an error if the processes cannot be listed. They may then be running.
 pub(crate) fn processes_of(marker: &RunMarker) -> io::Result<Vec<ProcessHandle>> {
     let entries = if_exists(fs::read_dir("/proc"))?;
-    // Fails if no descriptor is free to examine a process with. A system without `/proc` shows no process.
-    if if_exists(File::open("/proc/self/stat"))?.is_none() {
+    // Fails if no two descriptors are free to examine a process with. A system without `/proc` shows no process.
+    let open = || if_exists(File::open("/proc/self/stat"));
+    if let (None, _) | (_, None) = (open()?, open()?) {
         return Ok(Vec::new());
     }
     let processes = entries

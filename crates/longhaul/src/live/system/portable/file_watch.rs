@@ -25,8 +25,8 @@ impl FileWatch {
     pub(crate) fn close(&mut self) {}
 
     /// Returns at the next poll. Everything may have changed.
-    pub(crate) async fn changed(&mut self) -> io::Result<()> {
+    pub(crate) async fn changed(&mut self) -> io::Result<bool> {
         tokio::time::sleep(POLL_INTERVAL).await;
-        Ok(())
+        Ok(true)
     }
 }
