@@ -215,6 +215,7 @@ def test_a_detached_run_is_followed_to_its_end(stage: Stage) -> None:
 
     result = asyncio.run(follow())
     api.close()
+    assert isinstance(result, longhaul.RunResult), result.errors
     assert (result.success, result.outcome, result.result) == (True, "done", "All done."), result.errors
     again = asyncio.run(longhaul.attach(str(result.id)))
     assert again.outcome == "done"
