@@ -19,7 +19,7 @@ use self::handshake::Stage;
 use crate::prompts::prompt;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
-    PriorAttempts, RecordedAttempt, ReviewRequest, SessionLayout, Tables,
+    PriorAttempts, ReviewRequest, SessionLayout, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, Fault};
@@ -94,18 +94,10 @@ impl Dialect for Acp {
         Stage::of(request) == Some(Stage::Prompt)
     }
 
-    fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
-        let mut conversation = Conversation::default();
-        for attempt in attempts {
-            conversation.add_attempt(attempt, self.decoder(&Guards::default(), &DoneSignals::default()));
-        }
-        with_unique_calls(conversation)
-    }
-
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {
         let mut conversation = Conversation::default();
         conversation.add_stream(bytes, self.decoder(&Guards::default(), &DoneSignals::default()));
-        (!conversation.messages.is_empty()).then(|| with_unique_calls(conversation))
+        (!conversation.messages.is_empty()).then_some(conversation)
     }
 
     fn decoder(&self, guards: &Guards, done_signals: &DoneSignals) -> Box<dyn Decoder> {
@@ -128,16 +120,6 @@ impl Dialect for Acp {
     }
 }
 
-/// Adds the session to the id of each call, because the protocol makes these ids unique only within a session.
-fn with_unique_calls(mut conversation: Conversation) -> Conversation {
-    for message in &mut conversation.messages {
-        if let (Some(session), Some(call)) = (&message.session_id, &mut message.tool_use_id) {
-            *call = format!("{session}/{call}");
-        }
-    }
-    conversation
-}
-
 /// Returns the context with the schema of the result in the task: the protocol has no structured answers.
 fn with_result_schema(context: &AgentContext) -> Cow<'_, AgentContext> {
     let Some(schema) = &context.spec.result_schema else { return Cow::Borrowed(context) };
@@ -146,43 +128,4 @@ fn with_result_schema(context: &AgentContext) -> Cow<'_, AgentContext> {
         "\n\nEnd with a message that is only a JSON object, which matches this JSON schema:\n{schema}"
     ));
     Cow::Owned(context)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Acp;
-    use crate::{Dialect, HandoffContext, HandoffReason, RecordedAttempt, handoff_prompt};
-    use longhaul_core::{Fault, HANDOFF_TOKENS_MAX};
-    use serde_json::{Value, json};
-
-    #[test]
-    fn calls_of_two_sessions_with_the_same_id_stay_apart() {
-        let attempt = |session: &str, command: &str| {
-            let update = |update: Value| {
-                let params = json!({"sessionId": session, "update": update});
-                json!({"jsonrpc": "2.0", "method": "session/update", "params": params})
-            };
-            let output = json!({"type": "text", "text": format!("output of {command}")});
-            let lines = [
-                json!({"jsonrpc": "2.0", "id": "longhaul-initialize", "result": {"protocolVersion": 1,
-                    "agentCapabilities": {"loadSession": true}, "agentInfo": {"name": "a", "version": "1"}}}),
-                json!({"jsonrpc": "2.0", "id": "longhaul-session", "result": {"sessionId": session}}),
-                update(
-                    json!({"sessionUpdate": "tool_call", "toolCallId": "1", "title": "t", "kind": "execute",
-                    "status": "pending", "rawInput": {"command": command}}),
-                ),
-                update(json!({"sessionUpdate": "tool_call_update", "toolCallId": "1", "status": "completed",
-                    "content": [{"type": "content", "content": output}]})),
-            ];
-            let stream: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            RecordedAttempt { user_prompt: None, stream: stream.into_bytes(), wrap_up_after_results: None }
-        };
-        let conversation = Acp::default().conversation(&[attempt("s1", "first"), attempt("s2", "second")]);
-        let context = HandoffContext::unlimited("Fix it.", HandoffReason::Fault(Fault::SessionLost));
-        let prompt = handoff_prompt(&conversation, &context, HANDOFF_TOKENS_MAX, None);
-        for command in ["first", "second"] {
-            let output = format!("output of {command}");
-            assert_eq!(prompt.matches(&output).count(), 1, "{prompt}");
-        }
-    }
 }

@@ -20,6 +20,7 @@ mod done_claim;
 mod effects;
 mod guards;
 mod handoff;
+mod json_line;
 mod json_reader;
 mod line_splitter;
 mod messages;

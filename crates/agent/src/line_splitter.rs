@@ -1,8 +1,7 @@
 //! Splits a stream into lines, however its bytes arrive. Buffers at most one line, up to a limit, and never
-//! copies a line that arrives whole. Also encodes lines of JSON.
+//! copies a line that arrives whole.
 
 use memchr::memchr;
-use serde_json::Value;
 
 /// Maximum length of a line. Agents write whole files and images on one line, but no event is longer than
 /// this. A decoder of several lines at once must fit into 200 MB.
@@ -18,13 +17,6 @@ pub enum Line<'a> {
     Whole(&'a [u8]),
     /// A line over the limit, which was dropped.
     TooLong,
-}
-
-/// Encodes a value and a newline. JSON escapes every newline, so it is one line whatever its content.
-pub(crate) fn json_line(value: &Value) -> Vec<u8> {
-    let mut line = value.to_string().into_bytes();
-    line.push(b'\n');
-    line
 }
 
 /// A splitter for one stream.

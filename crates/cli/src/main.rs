@@ -63,10 +63,12 @@ fn warn_of_variables(cli: &Cli, command: &clap::Command) {
 
 fn main() -> ExitCode {
     let code = run();
+    runtime::flush_output();
     match output::out::stdout_error() {
         Some(error) => {
             let hint = "the output is incomplete: make stdout writable; `longhaul show @` shows the last run";
             output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
+            runtime::flush_output();
             ExitCode::from(failure::UNEXPECTED_ERROR)
         }
         None => code,

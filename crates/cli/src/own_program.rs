@@ -7,6 +7,9 @@ use longhaul_core::Outcome;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
+// During an update, the program is missing for a moment.
+const UPDATE_SECONDS: u32 = 60;
+
 /// Returns this program with a subcommand, or `None` if its own path is unknown.
 pub fn subcommand(name: &str) -> Option<Program> {
     let path = env::current_exe().ok()?;
@@ -26,15 +29,16 @@ pub fn lasting_path() -> Result<PathBuf, Failure> {
 
 /// Returns the shell command that runs this program with these words as a check of a run.
 pub fn own_check(words: &str) -> Result<String, Failure> {
-    Ok(own_check_of(&lasting_path()?, words))
+    Ok(own_check_of(&lasting_path()?, words, UPDATE_SECONDS))
 }
 
-/// A run can outlive its program. An agent cannot fix that, so the check then needs a person.
-fn own_check_of(program: &Path, words: &str) -> String {
+/// A run can outlive its program. An agent cannot fix that, so the check needs a person if the program stays missing.
+fn own_check_of(program: &Path, words: &str, wait_seconds: u32) -> String {
     let program = quoted(&program.to_string_lossy());
     let code = Outcome::NEEDS_PERSON.exit_code();
     format!(
-        "test -x {program} || {{ echo cannot check: there is no program {program}; exit {code}; }}; {program} {words}"
+        "i=0; until test -x {program}; do [ $i = {wait_seconds} ] && echo cannot check: there is no program {program} && \
+         exit {code}; i=$((i+1)); sleep 1; done; {program} {words}"
     )
 }
 
@@ -47,7 +51,7 @@ mod tests {
     #[test]
     fn check_without_its_program_needs_a_person() {
         let check = |program: &str, expected: (i32, &str)| {
-            let command = own_check_of(Path::new(program), "-c 'echo checked; exit 24'");
+            let command = own_check_of(Path::new(program), "-c 'echo checked; exit 24'", 1);
             let output = Command::new("/bin/sh").args(["-c", &command]).output().expect("there is a shell");
             let stdout = String::from_utf8_lossy(&output.stdout);
             assert_eq!((output.status.code(), &*stdout), (Some(expected.0), expected.1), "{command}");

@@ -6,7 +6,6 @@ use longhaul::{Canceller, ignores_hang_up};
 use longhaul_core::CancelSource;
 use std::future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -54,11 +53,9 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
     Ok(receiver)
 }
 
-/// Waits until a signal has arrived that cancels or suspends, perhaps long ago.
-pub async fn received() {
-    while !RECEIVED.load(Ordering::Relaxed) {
-        tokio::time::sleep(Duration::from_millis(100)).await;
-    }
+/// Returns whether a signal has arrived that cancels or suspends, perhaps long ago.
+pub fn has_received() -> bool {
+    RECEIVED.load(Ordering::Relaxed)
 }
 
 /// Waits for the next signal, or forever if nothing listens.

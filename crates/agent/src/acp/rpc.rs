@@ -1,6 +1,6 @@
 //! Encodes and parses the lines of the protocol: JSON-RPC messages, one per line.
 
-use crate::line_splitter::json_line;
+use crate::json_line::json_line;
 use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, RequestId, SessionNotification};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 //! No line needs a reply. `initialize` is only for hooks and other host services. The permission mode in its
 //! reply is also in the `init` event before the first request.
 
-use crate::line_splitter::json_line;
+use crate::json_line::json_line;
 use serde_json::{Value, json};
 
 /// Encodes a prompt. During an exchange, the agent adds it to that exchange.

@@ -101,8 +101,8 @@ pub fn leave_terminal() {
 /// Reports the start of the run to the parent process and ignores everything else.
 #[derive(Default)]
 pub struct DetachObserver {
-    /// The run to announce once its first decision is recorded. A process that attaches to a resumed run must
-    /// not see it as finished.
+    /// The run to announce once its first decision is recorded. Before, a process that attaches to a resumed
+    /// run would see it as finished.
     run: Option<(RunId, PathBuf)>,
 }
 

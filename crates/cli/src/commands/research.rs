@@ -108,8 +108,9 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let mut prepared = run::prepare(&run)?.configured(&global.configured.values);
     let guards = Guards::compile(&prepared.spec.guards, &prepared.spec.cwd)
         .or_usage("cannot block a path", "name it with --block-path")?;
-    // The agent works on a copy of the task. A blocked path is blocked there and in the task.
-    prepared.spec.guards.block_paths.extend(guards.block_paths.absolute_paths());
+    // The agent works on a copy of the task. A path in the task is blocked in both.
+    let paths = &mut prepared.spec.guards.block_paths;
+    paths.extend(guards.block_paths.absolute_paths().filter(|path| Path::new(path).starts_with(&task.files)));
     if args.dry_run {
         prepared.spec.cwd = Path::new("<run directory>/workspace").join(INPUT);
         return prepared.print(output::format(global));

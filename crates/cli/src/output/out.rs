@@ -4,9 +4,8 @@
 //! would interpret: control characters, and characters that change the direction of text. Colors are marks of
 //! `color_mark` until they get here.
 
-mod background;
+pub mod background;
 
-pub use background::Background;
 use background::wait_for_room;
 
 use super::color_mark;

@@ -179,6 +179,12 @@ fn status_reports_unreadable_runs() {
     assert!(status["runs"][0]["activity"].as_str().is_some_and(|text| text.contains("journal")), "{status}");
     let text = stage.longhaul(["status"]).with_text_output().output().stdout;
     assert!(text.contains("unreadable"), "{text}");
+    // It is not shown forever.
+    let modified = SystemTime::now() - Duration::from_secs(8 * 24 * 3600);
+    let dir = fs::File::open(stage.only_run().path()).expect("the directory exists");
+    dir.set_modified(modified).expect("the test owns it");
+    assert_eq!(stage.longhaul(["ledger", "rebuild"]).output().code, 0);
+    assert_eq!(json(&stage.longhaul(["status"]).output())["runs"], serde_json::json!([]));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Snapshots cover what people read. `UPDATE_EXPECT=1 cargo test` rewrites them, and each difference belongs
 //! in the changelog.
 
-use crate::call::Output;
+use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{STEPS, run_to_mid_tool_with};
 use crate::server::{Server, WORK};
@@ -67,6 +67,26 @@ fn reader_that_does_not_read_does_not_stop_the_supervisor() {
     let result: Value = serde_json::from_str(last).expect("the last line is the result");
     assert_eq!(result["run"]["outcome"], "out_of_time", "{last}");
     assert!(output.stdout.matches("word ").count() >= 60_000, "nothing is lost");
+}
+
+#[test]
+fn signal_ends_a_command_whose_reader_does_not_read() {
+    let stage = Stage::new();
+    // More than a pipe holds.
+    let text = format!("\n{}\n$ touch started; sleep 60\nNever.\n", "word ".repeat(60_000));
+    let server = Server::start(&text);
+    // The program itself holds the end of the reader.
+    let script = "mkfifo pipe && exec 3<>pipe && exec \"$@\" >pipe";
+    let run =
+        stage.program("/bin/sh").args(["-c", script, "sh", LONGHAUL, "run", "--cwd"]).args([stage.work()]);
+    let run = run.args(["--agent-path"]).args([stage.agent()]);
+    let options = ["p", "--permission-mode", "bypassPermissions", "--output-format", "stream-json"];
+    let run = run.args(options).against(&server).start();
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    run.signal(Signal::TERM);
+    assert_eq!(run.output().code, 143);
+    let status = stage.only_run().status().expect("a status");
+    assert_eq!(status.status, "suspended", "{status:?}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::harness::Stage;
 use crate::recovering::{play_with_each_agent, prompt_of};
 use crate::server::{Server, WORK};
 use crate::tidy;
+use longhaul_agent::Guards;
 use longhaul_core::{Limits, Span, Usd};
 use longhaul_store::RunDir;
 use serde_json::{Value, json};
@@ -168,6 +169,23 @@ fn task_runs_in_a_copy() {
         );
         tidy::check(stage);
     });
+}
+
+#[test]
+fn blocked_path_of_the_task_is_blocked_in_its_copy() {
+    let (stage, server) = (Stage::new(), Server::start(&scenario(2)));
+    let grading = stage.folder().join("task/grading");
+    let grading_text = grading.display().to_string();
+    let args = ["--block-path", &grading_text, "--block-path", "/etc/keys"];
+    let call = research(&stage, &stage.agent(), &server, &args).env("LONGHAUL_SCRIPTED_INSTANT", "1");
+    // This agent does nothing.
+    call.output().envelope(20);
+    let run = stage.only_run();
+    let spec = run.plan().expect("a plan").spec;
+    let guards = Guards::compile(&spec.guards, &spec.cwd).expect("the guards are valid");
+    let copy = run.workspace_path().join("input/grading");
+    let blocked: Vec<PathBuf> = guards.block_paths.absolute_paths().map(PathBuf::from).collect();
+    assert_eq!(blocked, [copy, PathBuf::from("/etc/keys"), grading]);
 }
 
 #[test]

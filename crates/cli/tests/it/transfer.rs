@@ -340,15 +340,20 @@ fn session_of_another_configuration_is_exported_and_a_missing_one_is_reported() 
 fn guards_follow_an_imported_run() {
     let (source, target) = (Stage::new(), Stage::new());
     let blocked = source.work().join("src").display().to_string();
+    let in_home = source.user_home().join("keys");
     let args = ["p", "--permission-mode", "bypassPermissions", "--block-path"];
     let call = source.run(&source.agent(), &args).args([blocked.as_str(), "--block-path", "~/.ssh"]);
+    // As a shell replaces `~`.
+    let call = call.args(["--block-path"]).args([&in_home]);
     call.env("LONGHAUL_SCRIPTED_INSTANT", "1").output().envelope(0);
     shell(&source, &source.work(), REPOSITORY);
     json(&export(&source, &["@", "-o", "run.longhaul"]).output());
     json(&import(&target, &source.folder().join("run.longhaul"), &[]).output());
     let spec = target.only_run().plan().expect("a plan").spec;
     let guards = Guards::compile(&spec.guards, &spec.cwd).expect("the guards are valid");
-    let expected = [target.folder().join("there/src"), target.user_home().join(".ssh")];
+    let target_home = target.user_home();
+    let expected =
+        [target.folder().join("there/src"), target_home.join(".ssh"), in_home, target_home.join("keys")];
     assert_eq!(guards.block_paths.absolute_paths().map(PathBuf::from).collect::<Vec<_>>(), expected);
 }
 

@@ -125,7 +125,8 @@ pub(super) fn from_error_response(
             RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
         ),
-        status @ (400 | 402) if status == 402 || message.contains("credit balance is too low") => {
+        402 => (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
+        400 if message.contains("credit balance is too low") => {
             (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
         }
         400 if message.contains("organization has been disabled") => {

@@ -13,15 +13,15 @@ use std::time::Duration;
 const TERM_ROUNDS: u32 = 10;
 const FAST_ROUNDS: u32 = 100;
 const FAST_ROUND: Duration = Duration::from_millis(50);
-// A process that waits for a disk or a file server dies only after that has answered. Together, the rounds take 20
-// seconds: a suspension waits for them, and the recovery service kills the supervisor after 30.
-const ROUNDS_MAX: u32 = FAST_ROUNDS + 15;
+// A process that waits for a disk or a file server dies only after that has answered. Together, the rounds take a
+// minute: systemd kills a service that stops for 90 seconds, unless its unit says otherwise.
+const ROUNDS_MAX: u32 = FAST_ROUNDS + 55;
 const SLOW_ROUND: Duration = Duration::from_secs(1);
 
 /// Stops every process that carries `marker` and returns their number.
 ///
 /// # Errors
-/// Returns an error if a process of the run survives 20 seconds of signals, or if the processes cannot be listed.
+/// Returns an error if a process of the run survives a minute of signals, or if the processes cannot be listed.
 pub(crate) async fn sweep(marker: &RunMarker) -> io::Result<u32> {
     sweep_and_count(marker, Vec::new()).await
 }
@@ -42,10 +42,11 @@ pub(crate) async fn sweep_and_count(marker: &RunMarker, mut stopped: Vec<Pid>) -
         }
         tokio::time::sleep(if round < FAST_ROUNDS { FAST_ROUND } else { SLOW_ROUND }).await;
     }
-    if processes_of(marker)?.is_empty() {
+    let alive = processes_of(marker)?;
+    if alive.is_empty() {
         return Ok(stopped.len() as u32);
     }
-    let pids: Vec<String> = stopped.iter().map(ToString::to_string).collect();
+    let pids: Vec<String> = alive.iter().map(|process| process.pid().to_string()).collect();
     Err(io::Error::other(format!("processes of run {} cannot be stopped: {}", marker.run(), pids.join(", "))))
 }
 

@@ -171,19 +171,29 @@ impl MovedDir<'_> {
     /// Moves the directory of a run, and its guards with it.
     fn apply(&self, spec: &mut RunSpec) {
         spec.cwd = self.path_of(&spec.cwd);
+        let paths = &mut spec.guards.block_paths;
+        // Relative paths follow the directory.
+        for path in paths.iter_mut() {
+            if let Some(moved) = moved(path, self.from, self.to) {
+                *path = moved;
+            }
+        }
         let new_home = env::var("HOME").unwrap_or_default();
         let old_home = spec.guards.home.as_mut().map(|home| mem::replace(home, new_home.clone()));
-        let old_home = old_home.filter(|home| !home.is_empty()).map(PathBuf::from);
-        let homes = old_home.as_deref().map(|old_home| (old_home, Path::new(&new_home)));
-        // Relative paths follow the directory.
-        for path in &mut spec.guards.block_paths {
-            let moved = [(self.from, self.to)].into_iter().chain(homes).find_map(|(from, to)| {
-                let below = Path::new(path.as_str()).strip_prefix(from).ok()?;
-                is_plain(below).then(|| to.join(below).display().to_string())
-            });
-            *path = moved.unwrap_or_else(|| mem::take(path));
+        let is_real = |home: &String| home.len() > 1;
+        // A shell replaces `~`. The old path stays blocked, too: it may exist here.
+        if let Some(old_home) = old_home.filter(is_real).filter(|_| is_real(&new_home)) {
+            let here = paths.iter().filter_map(|path| moved(path, old_home.as_ref(), new_home.as_ref()));
+            let here: Vec<String> = here.filter(|path| !spec.cwd.starts_with(path)).collect();
+            paths.extend(here);
         }
     }
+}
+
+/// Returns the new path of a file below `from`, if the path is below it.
+fn moved(path: &str, from: &Path, to: &Path) -> Option<String> {
+    let below = Path::new(path).strip_prefix(from).ok().filter(|below| is_plain(below))?;
+    Some(to.join(below).display().to_string())
 }
 
 /// Returns whether a relative path has no `..`.

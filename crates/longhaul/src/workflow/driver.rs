@@ -13,10 +13,10 @@ use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
 use crate::live::available_bytes;
 use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_agent::{EditPaths, Guards};
+use longhaul_agent::EditPaths;
 use longhaul_core::{
-    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, RunSpec,
-    Workflow, WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
+    CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
+    WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
 };
 use longhaul_store::{
     Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
@@ -28,7 +28,6 @@ use longhaul_workflow::{
     items_from_pointer,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
 use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -458,7 +457,7 @@ impl Driver<'_> {
             spec.prompt = prompt;
             spec.guards.edit_paths = edit_paths;
             if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {
-                move_to_worktree(spec, worktrees, id);
+                worktrees.move_run(id, spec);
             }
             spec.result_schema = file.schema.as_ref().map(|schema| schema.as_json().to_string());
         });
@@ -474,9 +473,9 @@ impl Driver<'_> {
     }
 
     /// Returns the hints that this phase received in this iteration. The first run of the phase receives all
-    /// pending ones, so that every run of the phase sees the same hints.
+    /// pending ones, so that its other runs see the same. In a phase that takes place again, each run receives
+    /// what the user wrote meanwhile.
     fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Result<Vec<String>, String>, StoreError> {
-        // A phase that takes place again receives what the user wrote meanwhile.
         let is_first = !self.home_has_run_of(key) || self.workflow.state().phases[key.phase].is_reopened;
         if is_first {
             self.dir.receive_hints(key.iteration, phase)?;
@@ -618,21 +617,6 @@ impl Driver<'_> {
             }
         }
     }
-}
-
-/// Moves a run into its worktree. The paths that are blocked in the project are blocked in both.
-fn move_to_worktree(spec: &mut RunSpec, worktrees: &Worktrees, run: &RunId) {
-    let cwd = worktrees.cwd_of(run, &spec.cwd);
-    // Invalid guards keep the run from starting.
-    if let Ok(guards) = Guards::compile(&spec.guards, &spec.cwd) {
-        let blocked = guards.block_paths.absolute_paths().map(PathBuf::from);
-        let both = blocked.flat_map(|path| [worktrees.cwd_of(run, &path), path]);
-        // A blocked directory of the project can contain the worktrees.
-        let usable = both.filter(|path| !cwd.starts_with(path));
-        let texts: BTreeSet<String> = usable.map(|path| path.display().to_string()).collect();
-        spec.guards.block_paths.extend(texts);
-    }
-    spec.cwd = cwd;
 }
 
 fn joined_problems(problem: Option<String>, strays: Option<String>) -> Option<String> {

@@ -16,13 +16,15 @@ pub use project::check_worktrees;
 
 use super::REPEAT_DELAY;
 use crate::git::{Git, GitError, paths, text};
-use longhaul_core::RunId;
+use longhaul_agent::Guards;
+use longhaul_core::{RunId, RunSpec};
 use longhaul_store::{
     Durability, StoreError, WorkflowDir, if_exists, read_json_if_exists, remove_dir, remove_if_exists,
     replace_json,
 };
 use project::{changed_files, current_branch, head, identified, top_of, unattended};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -83,6 +85,21 @@ impl Worktrees {
             Ok(relative) => self.path(run).join(relative),
             Err(_) => cwd.to_owned(),
         }
+    }
+
+    /// Moves a run into its worktree. The paths that are blocked in the project are blocked in both.
+    pub(super) fn move_run(&self, run: &RunId, spec: &mut RunSpec) {
+        let cwd = self.cwd_of(run, &spec.cwd);
+        // Invalid guards keep the run from starting.
+        if let Ok(guards) = Guards::compile(&spec.guards, &spec.cwd) {
+            let blocked = guards.block_paths.absolute_paths().map(PathBuf::from);
+            let both = blocked.flat_map(|path| [self.cwd_of(run, &path), path]);
+            // A blocked directory of the project can contain the worktrees.
+            let usable = both.filter(|path| !cwd.starts_with(path));
+            let texts: BTreeSet<String> = usable.map(|path| path.display().to_string()).collect();
+            spec.guards.block_paths.extend(texts);
+        }
+        spec.cwd = cwd;
     }
 
     /// Creates the worktree of a run from the project's HEAD, with `cwd` in it. A worktree that is complete stays

@@ -414,8 +414,8 @@ pub(super) fn quarter_of(at: Moment) -> Quarter {
 }
 
 /// Returns the usage of a process by model. It is empty if it was not recorded or cannot be read.
-fn model_usage_of(files: &AttemptDir) -> Vec<ModelUsage> {
-    files.read_or_default()
+fn model_usage_of(dir: &AttemptDir) -> Vec<ModelUsage> {
+    dir.read_or_default()
 }
 
 fn unread_run(dir: &RunDir) -> LedgerRun {

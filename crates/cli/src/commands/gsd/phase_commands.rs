@@ -70,7 +70,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
                     phase.id
                 )))
             }
-            (_, _) => Ok(Next::Call(finished_plans(phase))),
+            _ => Ok(Next::Call(finished_plans(phase))),
         }
     })
 }

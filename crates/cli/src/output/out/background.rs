@@ -1,5 +1,5 @@
-//! Writes the output on a thread of its own while runs are supervised: a reader that stops reading must not stop the
-//! supervisor. Other commands write directly, and wait for their reader.
+//! Writes the output on a thread of its own once a command supervises runs: a reader that stops reading must not stop
+//! the supervisor. Other commands write directly, and wait for their reader.
 //!
 //! Both outputs share one queue, so that their order stays. A reader of stdout that is behind also delays stderr.
 
@@ -7,10 +7,9 @@ use super::{Stream, record_error};
 use crate::signals;
 use std::io::{self, ErrorKind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
-use std::time::Duration;
-use tokio::sync::oneshot;
+use std::time::{Duration, Instant};
 
 // An agent writes some megabytes an hour. A reader that is further behind has stopped reading.
 const QUEUED_BYTES_MAX: usize = 64 << 20;
@@ -18,86 +17,72 @@ const QUEUED_BYTES_MAX: usize = 64 << 20;
 const QUEUED_BYTES_MAX_TO_DRAW: usize = 64 << 10;
 // The interval for retrying a full non-blocking stream; 20 retries a second cost nothing.
 const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(50);
-// After a signal, an active reader takes the rest within this time.
-const FLUSH: Duration = Duration::from_secs(2);
+// The end of a command must not be noticeably late.
+const FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(1);
+// A reader that takes nothing for this long has stopped reading.
+const STALLED_AFTER: Duration = Duration::from_secs(2);
 
-/// The queue of the thread, while there is one.
-static QUEUE: Mutex<Option<Queue>> = Mutex::new(None);
+static QUEUE: OnceLock<Queue> = OnceLock::new();
 
-enum Item {
-    Output(Stream, Vec<u8>),
-    /// Nothing follows that must be written.
-    End,
-}
-
-#[derive(Clone)]
 struct Queue {
-    sender: mpsc::Sender<Item>,
+    sender: mpsc::Sender<(Stream, Vec<u8>)>,
+    /// Number of bytes that are not written yet.
     queued_bytes: Arc<AtomicUsize>,
 }
 
 impl Queue {
     /// Queues bytes without blocking. Returns an error if the reader is too far behind.
     fn push(&self, stream: Stream, bytes: &[u8]) -> io::Result<()> {
-        if self.queued_bytes.load(Ordering::Relaxed) + bytes.len() > QUEUED_BYTES_MAX {
+        if self.len() + bytes.len() > QUEUED_BYTES_MAX {
             return Err(ErrorKind::TimedOut.into());
         }
         self.queued_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
-        let sent = self.sender.send(Item::Output(stream, bytes.to_vec()));
-        sent.map_err(|_| ErrorKind::BrokenPipe.into())
+        self.sender.send((stream, bytes.to_vec())).map_err(|_| ErrorKind::BrokenPipe.into())
+    }
+
+    fn len(&self) -> usize {
+        self.queued_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// The thread that writes.
-pub struct Background {
-    /// Receives a message when everything is written.
-    ended: oneshot::Receiver<()>,
+/// Starts the thread, unless there is one. If it cannot start, output is written directly.
+pub fn start() {
+    if QUEUE.get().is_some() {
+        return;
+    }
+    let (sender, items) = mpsc::channel::<(Stream, Vec<u8>)>();
+    let queued_bytes: Arc<AtomicUsize> = Arc::default();
+    let unwritten = Arc::clone(&queued_bytes);
+    let thread = thread::Builder::new().name("output".to_owned()).spawn(move || {
+        for (stream, bytes) in items {
+            // An error of stdout is recorded, and one of stderr is ignored.
+            let _ = stream.write(&bytes);
+            unwritten.fetch_sub(bytes.len(), Ordering::Relaxed);
+        }
+    });
+    if thread.is_ok() {
+        let _ = QUEUE.set(Queue { sender, queued_bytes });
+    }
 }
 
-impl Background {
-    /// Starts the thread. If it cannot start, output is written directly.
-    pub fn start() -> Background {
-        let (sender, items) = mpsc::channel();
-        let (end_sender, ended) = oneshot::channel();
-        let queue = Queue { sender, queued_bytes: Arc::default() };
-        let queued_bytes = Arc::clone(&queue.queued_bytes);
-        let thread = thread::Builder::new().name("output".to_owned()).spawn(move || {
-            while let Ok(Item::Output(stream, bytes)) = items.recv() {
-                // An error of stdout is recorded, and one of stderr is ignored.
-                let _ = stream.write(&bytes);
-                queued_bytes.fetch_sub(bytes.len(), Ordering::Relaxed);
-            }
-            let _ = end_sender.send(());
-        });
-        set_queue(thread.is_ok().then_some(queue));
-        Background { ended }
-    }
+pub fn is_flushed() -> bool {
+    QUEUE.get().is_none_or(|queue| queue.len() == 0)
+}
 
-    /// Waits until everything is written. After a signal it waits only a moment, and later output is lost.
-    pub async fn finish(self) {
-        let Some(queue) = queue() else { return };
-        let _ = queue.sender.send(Item::End);
-        let stopped = async {
-            signals::received().await;
-            tokio::time::sleep(FLUSH).await;
-        };
-        tokio::select! {
-            _ = self.ended => set_queue(None),
-            () = stopped => {}
+/// Waits until everything is written. After a signal, it waits no longer for a reader that has stopped reading.
+pub async fn flush() {
+    let Some(queue) = QUEUE.get() else { return };
+    let (mut left, mut progress_at) = (queue.len(), Instant::now());
+    while left > 0 && !(signals::has_received() && progress_at.elapsed() >= STALLED_AFTER) {
+        tokio::time::sleep(FLUSH_POLL_INTERVAL).await;
+        if queue.len() != left {
+            (left, progress_at) = (queue.len(), Instant::now());
         }
     }
 }
 
-fn queue() -> Option<Queue> {
-    QUEUE.lock().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-fn set_queue(queue: Option<Queue>) {
-    *QUEUE.lock().unwrap_or_else(PoisonError::into_inner) = queue;
-}
-
 pub(super) fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
-    match (queue(), stream) {
+    match (QUEUE.get(), stream) {
         (Some(queue), Stream::Stdout) => record_error(queue.push(stream, bytes)),
         (Some(queue), Stream::Stderr) => queue.push(stream, bytes),
         (None, _) => stream.write(bytes),
@@ -106,8 +91,8 @@ pub(super) fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
 
 /// Writes a frame to stderr. If the reader is behind, the frame is skipped, unless other text takes its place.
 pub(super) fn draw(frame: &[u8], clears: bool) -> io::Result<()> {
-    let queued = queue().map_or(0, |queue| queue.queued_bytes.load(Ordering::Relaxed));
-    if queued > QUEUED_BYTES_MAX_TO_DRAW && !clears { Ok(()) } else { write(Stream::Stderr, frame) }
+    let is_behind = QUEUE.get().is_some_and(|queue| queue.len() > QUEUED_BYTES_MAX_TO_DRAW);
+    if is_behind && !clears { Ok(()) } else { write(Stream::Stderr, frame) }
 }
 
 /// Repeats a call on a full non-blocking stream until there is room.

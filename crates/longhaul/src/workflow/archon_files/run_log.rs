@@ -12,14 +12,13 @@ use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) struct RunLog {
     path: PathBuf,
-    file: File,
     run: RunId,
     /// Whether the log had rows of this run: from before an earlier end, or from a dead supervisor.
     is_continued: bool,
@@ -41,11 +40,8 @@ impl RunLog {
         if is_continued {
             replace(&path, others.as_bytes(), Durability::Process)?;
         }
-        let mut options = OpenOptions::new();
-        let file = options.create(true).append(true).mode(0o600).open(&path);
-        let file = file.map_err(StoreError::io("open", &path))?;
         let (at, api_time) = (crate::clock::LiveClock::new().at(), ApiTime::default());
-        let mut log = RunLog { path, file, run, is_continued, dir: None, offset: 0, at, api_time };
+        let mut log = RunLog { path, run, is_continued, dir: None, offset: 0, at, api_time };
         log.shell(ShellLevel::Info, &start_message(&log.run))?;
         Ok(log)
     }
@@ -109,9 +105,7 @@ impl RunLog {
             runs = log.lines().filter_map(started_run).filter(|run| is_run_of(run, workflow)).collect();
             remove_if_exists(&path)?;
         }
-        let mut options = OpenOptions::new();
-        let raw = options.create(true).append(true).mode(0o600).open(&path);
-        let mut raw = raw.map_err(StoreError::io("write", &path))?;
+        let mut raw = open_to_append(&path).map_err(StoreError::io("write", &path))?;
         for run in runs {
             let Some(dir) = home.run_with_id(&run)? else { continue };
             for attempt in dir.attempts().unwrap_or_default() {
@@ -150,7 +144,9 @@ impl RunLog {
     }
 
     fn add(&mut self, rows: &[u8]) -> Result<(), StoreError> {
-        self.file.write_all(rows).map_err(StoreError::io("write", &self.path))
+        // Opened each time, because another run that shares the log may have replaced it.
+        let written = open_to_append(&self.path).and_then(|mut file| file.write_all(rows));
+        written.map_err(StoreError::io("write", &self.path))
     }
 }
 
@@ -178,6 +174,10 @@ pub(super) fn line(row: &LogRow<'_>) -> Vec<u8> {
     let mut line = serde_json::to_vec(row).expect("a row is always JSON");
     line.push(b'\n');
     line
+}
+
+fn open_to_append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
 
 fn start_message(run: &RunId) -> String {
