@@ -9,7 +9,6 @@ use tar::{Builder, EntryType, Header};
 /// File with the checksums of all archives in its directory.
 pub const CHECKSUMS: &str = "SHA256SUMS";
 
-/// A file of an archive.
 pub struct Entry {
     /// Path in the archive, with `/`.
     pub path: String,

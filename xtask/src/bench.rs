@@ -21,7 +21,7 @@ mod version;
 mod waiting;
 mod workflow;
 
-use crate::programs::{Programs, built, release_build};
+use crate::programs::{Programs, release_build};
 use crate::results::{ResultFile, ResultSection};
 use crate::sample::{median, ms};
 use crate::{machine, real_agent};
@@ -70,8 +70,6 @@ impl Bench {
 
 type Run = fn(&Bench) -> io::Result<ResultSection>;
 
-const BUILD: &str = "build";
-
 /// All benches by name, in the order of the results file. Benches that need an idle machine come first.
 /// Benches that mostly wait come last.
 const BENCHES: &[(&str, Run)] = &[
@@ -90,7 +88,7 @@ const BENCHES: &[(&str, Run)] = &[
     ("waiting", waiting::bench),
     ("fleet", fleet::bench),
     ("workflow", workflow::bench),
-    (BUILD, build_time::bench),
+    ("build", build_time::bench),
 ];
 
 #[derive(Args)]
@@ -114,14 +112,9 @@ pub fn bench(root: &Path, options: BenchOptions) -> io::Result<()> {
                versions.\nA missed bar is shown with its figure.\n",
         sections: &names,
     };
-    // The build bench builds in a directory of its own, and runs no program.
-    let programs = if options.names == [BUILD] {
-        let longhaul = built(root, "release", "longhaul");
-        Programs { claude: longhaul.clone(), longhaul }
-    } else {
-        let build = || release_build(root, &["--package", "longhaul-cli"], "longhaul");
-        Programs { longhaul: options.longhaul.map_or_else(build, Ok)?, claude: real_agent::locate(root)? }
-    };
+    let build = || release_build(root, &["--package", "longhaul-cli"], "longhaul");
+    let programs =
+        Programs { longhaul: options.longhaul.map_or_else(build, Ok)?, claude: real_agent::locate(root)? };
     let bench = Bench { root: root.to_owned(), programs, quick: options.quick };
     for (name, run) in BENCHES {
         if !options.names.is_empty() && !options.names.iter().any(|requested| requested == name) {

@@ -2,9 +2,9 @@
 //! and fault. If the stream lies in a run directory, `stderr.log` and `exit.json` next to it are read too.
 
 use clap::Args;
-use longhaul_agent::{Dialect, Tables, dialect_for, stream_report};
-use longhaul_core::Exit;
-use serde_json::Value;
+use longhaul_agent::{Dialect, DoneSignals, Guards, Tables, dialect_for};
+use longhaul_core::{Exit, classify};
+use serde_json::{Value, json};
 use std::path::Path;
 use std::{fs, io};
 
@@ -36,13 +36,29 @@ fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<Str
     let read_sibling = |name: &str| fs::read(Path::new(file).with_file_name(name)).unwrap_or_default();
     let exit = exit.or_else(|| recorded_exit(&read_sibling("exit.json"))).unwrap_or(Exit::Unobserved);
     let stderr = read_sibling("stderr.log");
-    Ok(serde_json::to_string(&stream_report(
-        dialect,
-        file,
-        &stream,
-        exit,
-        &String::from_utf8_lossy(&stderr),
-    ))?)
+    let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
+    let mut notices = Vec::new();
+    // In pieces, so that the notices of a long stream do not fill the memory.
+    for piece in stream.chunks(1 << 16) {
+        decoder.feed(piece, &mut notices);
+        notices.clear();
+    }
+    let evidence = decoder.evidence(exit, &String::from_utf8_lossy(&stderr));
+    let snapshot = decoder.snapshot();
+    let line = json!({
+        "name": file,
+        "session": snapshot.session,
+        "model": snapshot.model,
+        "exit": exit,
+        "ending": evidence.result,
+        "fault": classify(&evidence),
+        "result": snapshot.result,
+        "usage": evidence.usage,
+        "events": snapshot.events.by_name(),
+        "unknown": snapshot.unknown_events,
+        "bad": snapshot.invalid_lines,
+    });
+    Ok(line.to_string())
 }
 
 fn recorded_exit(json: &[u8]) -> Option<Exit> {

@@ -13,7 +13,7 @@ use crate::archive::CHECKSUMS;
 use crate::commit_time::commit_time;
 use crate::packages::npm::npm_tarballs;
 use crate::platform::{PLATFORMS, Platform};
-use crate::programs::{built, debug_build};
+use crate::programs::debug_build;
 use crate::test::note_skipped;
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -85,9 +85,4 @@ pub fn dist(root: &Path, options: &DistOptions) -> io::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Returns the program that a build of this platform and profile leaves below `target`.
-fn program(root: &Path, platform: Platform, profile: &str) -> PathBuf {
-    built(root, platform.triple, profile).join("longhaul")
 }

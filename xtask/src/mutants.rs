@@ -4,7 +4,7 @@
 //!
 //! Mutants of workflows are searched for in workflows, all others in runs.
 
-use crate::programs::{cargo, succeed};
+use crate::programs::{cargo, stdout_of, succeed};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -134,7 +134,8 @@ fn check_pattern(root: &Path, mutant: &Mutant) -> io::Result<()> {
 /// Builds the code in `scratch` and simulates seeds of a subject from 0 up to the first violation.
 fn simulate(scratch: &Path, subject: &str) -> io::Result<Option<Catch>> {
     let target = scratch.join("target");
-    let build = cargo()
+    let mut build = cargo();
+    build
         .args("build --quiet --release --offline --package longhaul-sim --example swarm".split(' '))
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
@@ -142,11 +143,8 @@ fn simulate(scratch: &Path, subject: &str) -> io::Result<Option<Catch>> {
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
-        .env("CARGO_INCREMENTAL", "1")
-        .output()?;
-    if !build.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&build.stderr).into_owned()));
-    }
+        .env("CARGO_INCREMENTAL", "1");
+    stdout_of(&mut build)?;
     // With one thread the first failing seed is also the lowest.
     let swarm = Command::new(target.join("release/examples/swarm"))
         .args([subject, &SEEDS_MAX.to_string(), "--threads", "1", "--brief"])

@@ -109,7 +109,6 @@ pub fn peak_kib_of(pid: u32) -> Option<u64> {
     number_in(&format!("/proc/{pid}/status"), "VmHWM:")
 }
 
-/// Returns the number that follows this name in a file of `/proc`.
 fn number_in(file: &str, name: &str) -> Option<u64> {
     number_after(&fs::read_to_string(file).ok()?, name)
 }

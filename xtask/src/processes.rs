@@ -11,24 +11,24 @@ use std::time::Duration;
 const ROUNDS_MAX: u32 = 50;
 const ROUND: Duration = Duration::from_millis(50);
 
-pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
+fn pids() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries
-        .filter_map(|entry| entry.file_name().to_str()?.parse().ok().and_then(Pid::from_raw))
-        .filter(|pid| belongs_to(*pid, sandbox))
-        .collect()
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+pub fn matching(sandbox: &Sandbox) -> Vec<Pid> {
+    let pids = pids().filter_map(|pid| Pid::from_raw(pid.cast_signed()));
+    pids.filter(|pid| belongs_to(*pid, sandbox)).collect()
 }
 
 /// Returns the processes of a program whose arguments match, with arguments separated by spaces.
 pub fn of_program(program: &Path, is_match: impl Fn(&str) -> bool) -> Vec<u32> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    pids.filter(|pid: &u32| {
+    let is_of_program = |pid: &u32| {
         let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program)
             && is_match(&String::from_utf8_lossy(&arguments).replace('\0', " "))
-    })
-    .collect()
+    };
+    pids().filter(is_of_program).collect()
 }
 
 /// Sends the signal if the process belongs to the sandbox.

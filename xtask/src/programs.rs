@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use longhaul_core::draw;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{SystemTime, UNIX_EPOCH};
 use std::{env, io};
 
@@ -53,7 +53,6 @@ pub fn cargo() -> Command {
     Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
-/// Returns the directory of cargo's builds.
 pub fn target_dir(root: &Path) -> PathBuf {
     env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from)
 }
@@ -76,4 +75,15 @@ pub fn release_build(root: &Path, args: &[&str], program: &str) -> io::Result<Pa
 pub fn succeed(command: &mut Command) -> io::Result<()> {
     let status = command.status()?;
     if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command:?}: {status}"))) }
+}
+
+/// Returns what the command prints. The error of a failing command contains its output.
+pub fn stdout_of(command: &mut Command) -> io::Result<String> {
+    let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    if output.status.success() {
+        return Ok(text);
+    }
+    let errors = String::from_utf8_lossy(&output.stderr);
+    Err(io::Error::other(format!("{command:?}: {}\n{text}{errors}", output.status)))
 }

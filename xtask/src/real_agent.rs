@@ -55,12 +55,10 @@ fn install_package(root: &Path, name: &str, package: &str, version: &str) -> io:
 /// Returns the platform package's program. The npm launcher only starts it, and costs a Node start each time.
 fn native(dir: &Path) -> Option<PathBuf> {
     let packages = fs::read_dir(dir.join("node_modules/@anthropic-ai")).ok()?;
-    let mut programs: Vec<PathBuf> = packages
+    packages
         .flatten()
         .filter(|package| package.file_name().to_string_lossy().starts_with("claude-code-"))
         .map(|package| package.path().join("claude"))
         .filter(|program| program.is_file())
-        .collect();
-    programs.sort();
-    programs.into_iter().next()
+        .min()
 }

@@ -89,7 +89,6 @@ impl ResultSection {
 }
 
 impl ResultRow {
-    /// Adds the ratio to another figure of the same run.
     pub fn ratio(&mut self, ratio: f64, reference: &str) -> &mut ResultRow {
         // If the reference is too short to measure, there is no ratio.
         if ratio.is_finite() {

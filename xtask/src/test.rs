@@ -39,7 +39,6 @@ const PORTABLE_TESTS: &str = "test --quiet --package longhaul --package longhaul
 /// The test command. `--all-targets` would build the examples as tests, but tests start one of them.
 const TESTS: &str = "test --workspace --no-fail-fast";
 
-/// Runs every check, and reports failures and skipped tests at the end.
 pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     let notes = tempfile::NamedTempFile::new()?;
     let mut environment = vec![(skipped::NOTES_VARIABLE, notes.path().to_owned())];

@@ -2,6 +2,7 @@
 //!
 //! It reads the sources, pages, prompts and tables that git tracks. An unused exception is an error.
 
+use crate::programs::stdout_of;
 use regex::{Regex, RegexSet};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -85,8 +86,6 @@ const PROGRAMS: [&str; 6] = [
 
 /// Lines without hits: the start of a path, and a text in the line.
 const EXCEPTIONS: &[(&str, &str)] = &[
-    // A key of Claude Code's wire format.
-    ("crates/drill/src/scripted/result.rs", "begun_message_ids"),
     // One type for builds with telemetry and one for builds without.
     ("crates/cli/src/telemetry/", "pub struct Telemetry"),
 ];
@@ -170,11 +169,8 @@ fn set(rules: &[Rule]) -> RegexSet {
 
 /// Returns the tracked text files, without these lists of words themselves.
 fn tracked(root: &Path) -> io::Result<Vec<String>> {
-    let output = Command::new("git").args(["ls-files", "--"]).args(TEXT_FILES).current_dir(root).output()?;
-    if !output.status.success() {
-        return Err(io::Error::other(String::from_utf8_lossy(&output.stderr).into_owned()));
-    }
-    let paths = String::from_utf8_lossy(&output.stdout).into_owned();
+    let mut list = Command::new("git");
+    let paths = stdout_of(list.args(["ls-files", "--"]).args(TEXT_FILES).current_dir(root))?;
     Ok(paths.lines().filter(|path| *path != "xtask/src/words.rs").map(str::to_owned).collect())
 }
 

@@ -3,7 +3,8 @@
 //!
 //! The agent chooses the id of a session, and each request needs the answer to the one before, so the decoder
 //! leads the conversation. The protocol names no tools, retries, resets or exit codes, and `end_turn` does not
-//! prove success: a table has each agent's marks of failed requests.
+//! prove success: a table has each agent's marks of failed requests. It has no way to ask a model once, without
+//! tools and without a session, no way to restrict a session to reading, and no structured answers.
 
 mod content;
 mod decoder;
@@ -19,11 +20,10 @@ use self::handshake::Stage;
 use crate::prompts::prompt;
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
-    PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    PriorAttempts, Tables,
 };
 use agent_client_protocol_schema::{AGENT_METHOD_NAMES, CancelNotification};
 use longhaul_core::{AttemptPlan, Fault};
-use std::borrow::Cow;
 
 /// Ends of the names of variables with credentials and addresses of APIs.
 const NEEDED_SUFFIXES: [&str; 6] =
@@ -71,23 +71,9 @@ impl Dialect for Acp {
             ],
             env_remove: Vec::new(),
             stdin: handshake::initialize(),
-            prompt: prompt(&with_result_schema(context), plan, prior),
+            prompt: prompt(&with_result_schema(context.clone()), plan, prior),
             input_outlives_supervisor: true,
         }
-    }
-
-    /// The protocol has no way to ask a model once, without tools and without a session.
-    fn summary_invocation(&self, _: &AgentContext, _: u32, _: &str, _: &str) -> Option<Invocation> {
-        None
-    }
-
-    /// The protocol has no way to restrict a session to reading, and no structured answers.
-    fn review_invocation(&self, _: &AgentContext, _: &ReviewRequest<'_>) -> Option<Invocation> {
-        None
-    }
-
-    fn sessions(&self) -> Option<&dyn SessionLayout> {
-        None
     }
 
     fn is_prompt(&self, request: &str) -> bool {
@@ -114,18 +100,14 @@ impl Dialect for Acp {
         let params = CancelNotification::new(session.as_str().to_owned());
         rpc::notification(AGENT_METHOD_NAMES.session_cancel, &params)
     }
-
-    fn encode_exit(&self) -> Option<Vec<u8>> {
-        None
-    }
 }
 
-/// Returns the context with the schema of the result in the task: the protocol has no structured answers.
-fn with_result_schema(context: &AgentContext) -> Cow<'_, AgentContext> {
-    let Some(schema) = &context.spec.result_schema else { return Cow::Borrowed(context) };
-    let mut context = context.clone();
-    context.spec.prompt.push_str(&format!(
-        "\n\nEnd with a message that is only a JSON object, which matches this JSON schema:\n{schema}"
-    ));
-    Cow::Owned(context)
+/// Adds the schema of the result to the task.
+fn with_result_schema(mut context: AgentContext) -> AgentContext {
+    if let Some(schema) = &context.spec.result_schema {
+        context.spec.prompt.push_str(&format!(
+            "\n\nEnd with a message that is only a JSON object, which matches this JSON schema:\n{schema}"
+        ));
+    }
+    context
 }

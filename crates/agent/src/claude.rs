@@ -11,11 +11,9 @@ mod decoder;
 mod effect_tracker;
 pub mod environment;
 mod exchange;
-mod finish_tool;
 mod guard_hooks;
 mod invocation;
 mod learn_hooks;
-mod network;
 mod questions;
 mod recent_messages;
 pub mod researchgym;
@@ -31,13 +29,15 @@ mod wire;
 
 use crate::{
     AgentContext, AttemptSnapshot, Conversation, Decoder, Dialect, DoneSignals, Guards, Invocation,
-    PriorAttempts, ReviewRequest, SessionLayout, Tables,
+    PriorAttempts, ReviewRequest, Tables,
 };
 use longhaul_core::{AttemptPlan, Fault};
 use memchr::memmem;
 use wire::LineHeader;
 
 pub use control::{end_session, initialize, interrupt, user_line};
+pub use session_file::{Health, SessionDocument, SessionHistory};
+pub use session_paths::SessionLayout;
 
 /// The model name of messages that the agent program writes itself.
 const SYNTHETIC: &str = "<synthetic>";
@@ -88,8 +88,8 @@ impl Dialect for Claude {
         Some(review::invocation(context, request))
     }
 
-    fn sessions(&self) -> Option<&dyn SessionLayout> {
-        Some(&session_paths::ClaudeSessionLayout)
+    fn sessions(&self) -> Option<&SessionLayout> {
+        Some(&SessionLayout)
     }
 
     fn conversation_from_file(&self, bytes: &[u8]) -> Option<Conversation> {

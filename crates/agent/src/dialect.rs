@@ -2,11 +2,11 @@
 
 use crate::acp::Acp;
 use crate::claude::Claude;
-use crate::claude::environment::ENVIRONMENT;
+use crate::claude::environment::{AgentEnvironment, ENVIRONMENT};
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AgentEnvironment, AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout,
-    SideEffects, Tables, WrittenSummary, check_hosts,
+    AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout, SideEffects, Tables,
+    WrittenSummary, check_hosts,
 };
 use longhaul_core::{
     AttemptPlan, BackgroundTask, Evidence, Exit, Fault, Notice, Policy, Remaining, RunId, RunSpec, Usage,
@@ -37,16 +37,20 @@ pub trait Dialect: Send + Sync {
     /// stream. `None` if the agent cannot do that.
     fn summary_invocation(
         &self,
-        context: &AgentContext,
-        attempt: u32,
-        model: &str,
-        prompt: &str,
-    ) -> Option<Invocation>;
+        _context: &AgentContext,
+        _attempt: u32,
+        _model: &str,
+        _prompt: &str,
+    ) -> Option<Invocation> {
+        None
+    }
 
     /// Returns how to have a model review the work once, in a separate process. That process has tools that only
     /// read, keeps no session and exits when its input ends. Its answer is in [`AttemptSnapshot::review`].
     /// `None` if the agent cannot do that.
-    fn review_invocation(&self, context: &AgentContext, request: &ReviewRequest<'_>) -> Option<Invocation>;
+    fn review_invocation(&self, _context: &AgentContext, _request: &ReviewRequest<'_>) -> Option<Invocation> {
+        None
+    }
 
     /// Returns the conversation of the recorded attempts.
     fn conversation(&self, attempts: &[RecordedAttempt]) -> Conversation {
@@ -59,7 +63,9 @@ pub trait Dialect: Send + Sync {
     }
 
     /// Returns how the agent stores its sessions, or `None` if only the agent can read them.
-    fn sessions(&self) -> Option<&dyn SessionLayout>;
+    fn sessions(&self) -> Option<&SessionLayout> {
+        None
+    }
 
     /// Returns the conversation in one of the agent's own files or in the stream of one attempt, or `None` if
     /// the bytes are neither. A stream does not contain the task.
@@ -91,7 +97,9 @@ pub trait Dialect: Send + Sync {
 
     /// Returns the bytes that end an idle agent whose input cannot be closed. They also end its background
     /// tasks. `None` if the agent knows no such message: SIGTERM ends it.
-    fn encode_exit(&self) -> Option<Vec<u8>>;
+    fn encode_exit(&self) -> Option<Vec<u8>> {
+        None
+    }
 }
 
 /// Decodes the stream of one attempt.
@@ -140,7 +148,9 @@ pub trait Decoder: Send {
 
     /// Returns the lines that compaction drops, as ranges of the stream's bytes in order. Must be called after
     /// [`Decoder::evidence`]. Decoding the compacted stream yields the same evidence and side effects.
-    fn droppable(&self) -> Vec<Range<u64>>;
+    fn droppable(&self) -> Vec<Range<u64>> {
+        Vec::new()
+    }
 }
 
 /// The settings with which an agent opens its session in a conversation with Longhaul.

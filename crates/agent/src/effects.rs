@@ -35,7 +35,6 @@ pub struct EffectRules {
     tools: Vec<Pattern>,
     read_only_tools: Vec<Pattern>,
     programs: Vec<ProgramRule>,
-    /// The names of all programs.
     names: BTreeSet<Vec<u8>>,
 }
 

@@ -25,7 +25,7 @@ use std::fmt;
 use std::path::Path;
 use std::str::FromStr;
 use tool_names::{names, starts_commands};
-pub use url_list::{UrlListError, url_patterns};
+pub use url_list::url_patterns;
 pub use url_pattern::{UrlPattern, UrlPatternError};
 use urls::Urls;
 
@@ -169,7 +169,6 @@ impl Guards {
         })
     }
 
-    /// Returns whether the patterns of tools deny this one.
     pub(crate) fn denies_tool(&self, tool: &str) -> bool {
         let matches = |patterns: &[ToolPattern], tool: &str| {
             patterns.iter().any(|tools| names(tool).any(|name| tools.0.matches(name)))

@@ -5,7 +5,6 @@
 //! Longhaul and of the agent program are excluded by their provenance, never by their text. A model's summary
 //! may replace the older work: `summary_prompt.rs` requests it, `summary.rs` inserts it.
 
-mod interruption;
 mod preamble;
 pub(crate) mod quote;
 mod render;
@@ -17,14 +16,13 @@ mod work_item;
 mod work_log;
 
 use crate::Conversation;
-use longhaul_core::{Fault, Span, Usd};
+use longhaul_core::{Fault, Remaining};
 use preamble::CLOSING;
 use token_budget::TokenBudget;
 use tokens::weight;
 use work_log::WorkLog;
 
-pub(crate) use interruption::interruption;
-pub(crate) use preamble::AFTER_TASK;
+pub(crate) use preamble::{AFTER_TASK, interruption};
 pub use summary::WrittenSummary;
 pub use summary_prompt::{SUMMARY_TOKENS_MAX, summary_prompt};
 pub use tokens::{estimated_tokens, truncate_middle};
@@ -44,10 +42,8 @@ pub struct HandoffContext<'a> {
     pub task: &'a str,
     /// The reason why the earlier session cannot be continued.
     pub reason: HandoffReason<'a>,
-    /// The remaining money, if it is limited.
-    pub remaining_cost: Option<Usd>,
-    /// The remaining time, if it is limited.
-    pub remaining_time: Option<Span>,
+    /// The remaining amounts of the run's limits.
+    pub remaining: Remaining,
     /// Files of the workspace that are known to be changed, in addition to those in the conversation.
     pub files_changed: &'a [String],
 }
@@ -64,7 +60,7 @@ pub enum HandoffReason<'a> {
 impl<'a> HandoffContext<'a> {
     /// Creates a context without limits.
     pub fn unlimited(task: &'a str, reason: HandoffReason<'a>) -> HandoffContext<'a> {
-        HandoffContext { task, reason, remaining_cost: None, remaining_time: None, files_changed: &[] }
+        HandoffContext { task, reason, remaining: Remaining::default(), files_changed: &[] }
     }
 }
 
@@ -112,7 +108,7 @@ impl<'a> HandoffDraft<'a> {
         // Each part may take a share of the budget that remains after the earlier parts. Parts are made in
         // the order of their importance, which differs from their order in the text.
         let share = budget.share(1, 4);
-        let prompts = steps.prompts(bound(share, 2));
+        let prompts = steps.prompts(bound(share, 2)).into_iter();
         let prompts = budget.part("Further messages of the user", DROPPED, prompts, share);
         let share = budget.share(1, 4);
         let problems = budget.part("Open problems", DROPPED, steps.problems().into_iter(), share);
@@ -120,7 +116,7 @@ impl<'a> HandoffDraft<'a> {
         let files = steps.files(context.files_changed).into_iter();
         let files = budget.part("Changed files, the last one last", DROPPED, files, share);
         let share = budget.share(1, 4);
-        let summary = steps.summary(bound(share, 2));
+        let summary = steps.summary(bound(share, 2)).into_iter();
         let summary = budget.part("The agent's summary of its earlier work", DROPPED, summary, share);
         // Older work gets a third at most, because a line contains little of its step.
         let lines_weight = steps.lines().map(|line| weight(&line)).sum::<u64>().min(budget.share(1, 3));

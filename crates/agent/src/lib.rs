@@ -10,7 +10,6 @@
 
 mod acp;
 mod activity;
-mod agent_environment;
 mod answers;
 mod byte_scan;
 pub mod claude;
@@ -30,18 +29,16 @@ mod prices;
 mod prompts;
 mod python_repr;
 mod review;
-mod session_layout;
 mod side_effects;
 mod snapshot;
-mod stream_report;
 mod toml_table;
 mod tool_input;
 pub mod transcript_message;
 mod user_tables;
 
-pub use agent_environment::AgentEnvironment;
 pub use answers::{Answers, AnswersError, Question};
-pub use claude::researchgym;
+pub use claude::environment::AgentEnvironment;
+pub use claude::{Health, SessionDocument, SessionHistory, SessionLayout, researchgym};
 pub use conversation::Conversation;
 pub use dialect::{
     AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,
@@ -50,8 +47,8 @@ pub use dialect::{
 };
 pub use effects::{EffectRules, EffectScope};
 pub use guards::{
-    BlockedPathError, BlockedPaths, EditPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlListError,
-    UrlPattern, UrlPatternError, Verdict, url_patterns,
+    BlockedPathError, BlockedPaths, EditPaths, GuardError, GuardedCall, Guards, ToolPattern, UrlPattern,
+    UrlPatternError, Verdict, url_patterns,
 };
 pub use handoff::{
     HandoffContext, HandoffReason, SUMMARY_TOKENS_MAX, WrittenSummary, estimated_tokens, handoff_prompt,
@@ -65,10 +62,8 @@ pub use prompts::session_prompt;
 pub use review::{
     REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
 };
-pub use session_layout::{Health, SessionDocument, SessionHistory, SessionLayout};
 pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
 pub use snapshot::{AttemptSnapshot, EventCounts};
-pub use stream_report::{StreamReport, stream_report};
 pub use toml_table::TableError;
 pub use tool_input::ToolArgument;
 pub use user_tables::{Tables, UserTablesError};

@@ -35,17 +35,15 @@ impl LineSplitter {
             let (head, rest) = bytes.split_at(end);
             bytes = rest.get(1..).unwrap_or_default();
             self.read_bytes += head.len() as u64 + 1;
-            if self.skipping {
-                self.skipping = false;
-                each(Line::TooLong, self.read_bytes);
-            } else if self.partial.is_empty() && head.len() <= LINE_BYTES_MAX {
-                each(Line::Whole(head), self.read_bytes);
-            } else if self.append(head) {
-                each(Line::Whole(&self.partial), self.read_bytes);
+            let line = if !self.skipping && self.partial.is_empty() && head.len() <= LINE_BYTES_MAX {
+                Line::Whole(head)
+            } else if !self.skipping && self.append(head) {
+                Line::Whole(&self.partial)
             } else {
-                self.skipping = false;
-                each(Line::TooLong, self.read_bytes);
-            }
+                Line::TooLong
+            };
+            each(line, self.read_bytes);
+            self.skipping = false;
             self.clear();
         }
         self.read_bytes += bytes.len() as u64;

@@ -19,8 +19,6 @@ const FACTOR_MAX: f64 = 1e3;
 /// A price table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Prices {
-    /// The date of the prices.
-    pub dated: String,
     models: Vec<Model>,
 }
 
@@ -61,15 +59,9 @@ struct Model {
     long: Option<(u64, Rates)>,
 }
 
-/// Prices of one token, in billionths of a dollar (a thousand times dollars per million tokens).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Rates {
-    input: u64,
-    output: u64,
-    cache_write: u64,
-    cache_write_hour: u64,
-    cache_read: u64,
-}
+/// Prices of one token, in billionths of a dollar (a thousand times dollars per million tokens): of input, output,
+/// cache writes, cache writes for an hour, and cache reads.
+type Rates = [u64; 5];
 
 impl Prices {
     /// Returns the bundled table.
@@ -80,11 +72,11 @@ impl Prices {
     /// Parses a table in the format of the bundled one.
     pub fn parse(text: &str) -> Result<Prices, TableError> {
         let table: Table = toml_table::parse(text)?;
-        let dated = toml_table::convert_each(text, vec![table.dated], parse_date)?.concat();
-        Ok(Prices { dated, models: toml_table::convert_each(text, table.model, Model::new)? })
+        toml_table::convert_each(text, vec![table.dated], check_date)?;
+        Ok(Prices { models: toml_table::convert_each(text, table.model, Model::new)? })
     }
 
-    /// Adds the models of another table that this table lacks. The date stays unchanged.
+    /// Adds the models of another table that this table lacks.
     #[must_use]
     pub fn overriding(mut self, others: Prices) -> Prices {
         self.models.extend(others.models);
@@ -102,7 +94,7 @@ impl Prices {
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
         let prompt = billed.tokens.input + billed.tokens.cache_read + billed.tokens.cache_write;
         let long = model.long.filter(|(above, _)| prompt > *above);
-        Some(long.map_or(model.rates, |(_, rates)| rates).price(billed))
+        Some(price(long.map_or(model.rates, |(_, rates)| rates), billed))
     }
 }
 
@@ -169,42 +161,26 @@ impl Model {
         if let Some(factor) = row.long_context_factor.filter(|factor| !(0.0..=FACTOR_MAX).contains(factor)) {
             return Err(format!("long_context_factor = {factor}, expected a factor from 0 to {FACTOR_MAX}"));
         }
-        let rates = |factor: f64| {
-            let nano = |dollars: f64| (dollars * factor * 1000.0).round() as u64;
-            Rates {
-                input: nano(row.input),
-                output: nano(row.output),
-                cache_write: nano(row.cache_write),
-                cache_write_hour: nano(row.cache_write_hour),
-                cache_read: nano(row.cache_read),
-            }
-        };
+        let rates = |factor: f64| prices.map(|(_, dollars)| (dollars * factor * 1000.0).round() as u64);
         let long =
             row.long_context_above.zip(row.long_context_factor).map(|(above, factor)| (above, rates(factor)));
         Ok(Model { rates: rates(1.0), long, names: row.names })
     }
 }
 
-fn parse_date(text: String) -> Result<String, &'static str> {
+/// Only people read the date.
+fn check_date(text: String) -> Result<(), &'static str> {
     let shape = text.bytes().map(|byte| if byte.is_ascii_digit() { b'0' } else { byte });
     let is_day = shape.eq(b"0000-00-00".iter().copied());
-    if is_day { Ok(text) } else { Err("`dated` is not a date, expected for example dated = \"2026-11-21\"") }
+    is_day.then_some(()).ok_or("`dated` is not a date, expected for example dated = \"2026-11-21\"")
 }
 
-impl Rates {
-    fn price(self, billed: BilledTokens) -> u64 {
-        let tokens = billed.tokens;
-        let hour = billed.cache_write_hour.min(tokens.cache_write);
-        [
-            (tokens.input, self.input),
-            (tokens.output, self.output),
-            (tokens.cache_read, self.cache_read),
-            (tokens.cache_write - hour, self.cache_write),
-            (hour, self.cache_write_hour),
-        ]
-        .into_iter()
-        .fold(0, |sum: u64, (count, rate)| sum.saturating_add(count.saturating_mul(rate)))
-    }
+fn price(rates: Rates, billed: BilledTokens) -> u64 {
+    let Tokens { input, output, cache_read, cache_write } = billed.tokens;
+    let hour = billed.cache_write_hour.min(cache_write);
+    let counts = [input, output, cache_write - hour, hour, cache_read];
+    let products = counts.into_iter().zip(rates).map(|(count, rate)| count.saturating_mul(rate));
+    products.fold(0, u64::saturating_add)
 }
 
 #[cfg(test)]
@@ -283,7 +259,6 @@ cache_read = 0
         assert_eq!(price("claude-opus-5-5[1m]"), Usd::from_dollars(3.5));
         assert_eq!(price("claude-sonnet-5-5"), Usd::from_dollars(12.0));
         assert_eq!(price("house-70b"), None);
-        assert_eq!(prices.dated, "2027-01-05");
     }
 
     #[test]
@@ -341,6 +316,6 @@ cache_read = 0
     #[test]
     fn bundled_table_parses() {
         let prices = Prices::parse(include_str!("prices.toml")).expect("the table is valid");
-        assert!(prices.models.len() >= 12 && prices.dated.starts_with("20"));
+        assert!(prices.models.len() >= 12);
     }
 }

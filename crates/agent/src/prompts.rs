@@ -36,12 +36,8 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
         && !prior.conversation.messages.is_empty();
     match plan.prompt {
         PromptKind::TaskAfterLoss(fault) if uses_handoff => {
-            let (remaining_cost, remaining_time) = (plan.remaining.budget, plan.remaining.time);
-            let context = HandoffContext {
-                remaining_cost,
-                remaining_time,
-                ..HandoffContext::unlimited(task, HandoffReason::Fault(fault))
-            };
+            let unlimited = HandoffContext::unlimited(task, HandoffReason::Fault(fault));
+            let context = HandoffContext { remaining: plan.remaining, ..unlimited };
             let summary = prior.summary.as_ref().filter(|_| plan.with_summary);
             let handoff = handoff_prompt(&prior.conversation, &context, tokens_max, summary);
             handoff + &reminder(prior, Recipient::NewSession)

@@ -22,7 +22,6 @@ const MESSAGE_TOKENS_MAX: u64 = 4_000;
 const FINDINGS_MAX: usize = 50;
 const FINDING_BYTES_MAX: usize = 2_000;
 
-/// The JSON schema of a reviewer's answer.
 pub(crate) const REVIEW_SCHEMA: &str = r#"{"type":"object","properties":{"complete":{"type":"boolean","description":"Whether everything that the task demands is done."},"missing":{"type":"array","items":{"type":"string"},"description":"Each thing that the task demands and that is missing or wrong, in one sentence with the file. Empty if the task is complete."}},"required":["complete","missing"],"additionalProperties":false}"#;
 
 /// How to start a reviewer.
@@ -56,7 +55,6 @@ impl ReviewAnswer {
         Some(ReviewAnswer { complete, missing: missing.iter().take(FINDINGS_MAX).map(short).collect() })
     }
 
-    /// Returns the verdict, which decides what follows.
     pub(crate) fn verdict(&self) -> ReviewVerdict {
         ReviewVerdict {
             complete: self.complete,

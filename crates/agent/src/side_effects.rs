@@ -28,7 +28,7 @@ pub struct SideEffects {
 }
 
 /// A call that ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EndedCall {
     /// The agent's id of the call.
     pub id: String,
@@ -41,7 +41,7 @@ pub struct EndedCall {
 }
 
 /// A call whose end was not seen.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnresolvedCall {
     /// The agent's id of the call.
     pub id: String,
@@ -58,7 +58,7 @@ pub struct UnresolvedCall {
 }
 
 /// The latest items. When it is full, the oldest item is dropped and counted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BoundedLog<T> {
     items: VecDeque<T>,
     /// Number of items that were dropped.
@@ -132,12 +132,6 @@ impl SideEffects {
 impl UnresolvedCall {
     fn is(&self, id: &str) -> bool {
         self.id == truncate_to_bytes(id, ID_BYTES_MAX)
-    }
-}
-
-impl<T> Default for BoundedLog<T> {
-    fn default() -> BoundedLog<T> {
-        BoundedLog { items: VecDeque::new(), dropped: 0 }
     }
 }
 

@@ -334,7 +334,6 @@ impl Write for LineWriter<'_> {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

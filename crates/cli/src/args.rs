@@ -1,4 +1,6 @@
 //! The command line: the tree of commands and every flag. It reads no file and starts nothing.
+//!
+//! Flattened arguments with a help heading stand last in a struct, because their heading applies to all flags after them.
 
 mod agent;
 mod continue_run;
@@ -54,6 +56,7 @@ use std::path::PathBuf;
     max_term_width = 100,
     help_template = help::TEMPLATE,
     after_help = help::FIRST,
+    mut_subcommands = help::with_examples,
     propagate_version = true
 )]
 pub struct Cli {
@@ -91,7 +94,6 @@ pub struct GlobalArgs {
     /// The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
     #[arg(long, global = true, hide_short_help = true)]
     pub no_pager: bool,
-    /// Last, because its help heading applies to all flags after it.
     #[command(flatten)]
     pub configured: ConfigSourceArgs,
 }
@@ -109,107 +111,72 @@ pub enum OutputFormat {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a task to completion
-    #[command(after_help = help::RUN)]
     Run(Box<RunArgs>),
     /// Continue a finished run in its session
-    #[command(after_help = help::RESUME)]
     Resume(Box<ResumeArgs>),
     /// Run the same task again in a new session
-    #[command(after_help = help::RERUN)]
     Rerun(Box<RerunArgs>),
     /// Run a ResearchGym task, with the flags of its Claude Code agent
-    #[command(after_help = help::RESEARCH)]
     Research(Box<ResearchArgs>),
     /// Run a workflow: phases of runs, repeated until a condition holds
-    #[command(after_help = help::LOOP)]
     Loop(Box<LoopArgs>),
     /// Drive the GSD planning framework, with the commands of openclawpack
-    #[command(after_help = help::GSD)]
     Gsd(Box<GsdArgs>),
     /// Leave a text for the next phase of a workflow
-    #[command(after_help = help::HINT)]
     Hint(HintArgs),
     /// Continue orphaned and suspended runs
-    #[command(after_help = help::RECOVER)]
     Recover(RecoverArgs),
     /// Follow a running run
-    #[command(after_help = help::ATTACH)]
     Attach(AttachArgs),
     /// List runs, newest first
-    #[command(after_help = help::RUNS)]
     Runs(RunsArgs),
     /// Show unfinished runs and workflows
-    #[command(after_help = help::STATUS)]
     Status(StatusArgs),
     /// Show costs
-    #[command(after_help = help::COST)]
     Cost(CostArgs),
     /// Show one run and its attempts
-    #[command(after_help = help::SHOW)]
     Show(ShowArgs),
     /// Explain what happened and what to do next
-    #[command(after_help = help::WHY)]
     Why(ShowArgs),
     /// Print the conversation
-    #[command(after_help = help::LOGS)]
     Logs(LogsArgs),
     /// Show what a run changed
-    #[command(after_help = help::DIFF)]
     Diff(DiffArgs),
     /// Write a one-page report
-    #[command(after_help = help::REPORT)]
     Report(ReportArgs),
     /// Stop a run and everything it started
-    #[command(after_help = help::CANCEL)]
     Cancel(CancelArgs),
     /// Print the prompt a fresh session would get
-    #[command(after_help = help::HANDOFF)]
     Handoff(HandoffArgs),
     /// Pack a run or workflow into one file: its record, sessions and workspace
-    #[command(after_help = help::EXPORT)]
     Export(ExportArgs),
     /// Unpack a run or workflow that was exported elsewhere
-    #[command(after_help = help::IMPORT)]
     Import(ImportArgs),
     /// Delete old runs
-    #[command(after_help = help::GC)]
     Gc(GcArgs),
     /// Rebuild the index of runs, or compare it with the journals
-    #[command(subcommand, after_help = help::LEDGER)]
+    #[command(subcommand)]
     Ledger(LedgerCommand),
     /// Learn from past sessions
-    #[command(subcommand, after_help = help::PLAYBOOK)]
+    #[command(subcommand)]
     Playbook(playbook::PlaybookCommand),
     /// Practice on injected faults; needs no agent, key or money
-    #[command(after_help = help::DRILL)]
     Drill(DrillArgs),
     /// Forecast a policy under faults
-    #[command(after_help = help::SIMULATE)]
     Simulate(SimulateArgs),
     /// Check that runs can start here
-    #[command(after_help = help::DOCTOR)]
     Doctor(DoctorArgs),
     /// Offer these commands to an agent as tools, over MCP on stdin and stdout
-    #[command(after_help = help::MCP)]
     Mcp(McpArgs),
     /// Show the configuration, or create a configuration file
-    #[command(subcommand, after_help = help::CONFIG)]
+    #[command(subcommand)]
     Config(ConfigCommand),
     /// Print a JSON Schema, or list them
-    #[command(after_help = help::SCHEMA)]
     Schema(SchemaArgs),
     /// Print a completion script for a shell
-    #[command(after_help = help::COMPLETIONS)]
     Completions(CompletionsArgs),
     /// Print the manual page, or write one for each command
-    #[command(after_help = help::MAN)]
     Man(ManArgs),
-    /// Stop the silent agent of an orphaned run
-    #[command(hide = true)]
-    Watchdog(WatchdogArgs),
-    /// Serve the tool with which an agent reports that its work is done, as MCP on stdin and stdout
-    #[command(hide = true)]
-    FinishTool,
 }
 
 /// Commands that print the envelope of a run.
@@ -237,7 +204,8 @@ pub fn streams_events_to_stdout(matches: &ArgMatches) -> bool {
         .is_some_and(|(_, args)| matches!(args.try_get_one("events"), Ok(Some(EventsDestination::Stdout))))
 }
 
-#[derive(Debug, Args)]
+/// Stop the silent agent of an orphaned run.
+#[derive(Debug, Parser)]
 pub struct WatchdogArgs {
     /// The run's directory, absolute
     #[arg(value_name = "RUN_DIR")]

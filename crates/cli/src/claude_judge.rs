@@ -7,8 +7,7 @@
 
 use crate::output::envelope::{Envelope, RunInfo};
 use async_trait::async_trait;
-use jiff::Timestamp;
-use longhaul_core::{Fault, Moment, OutcomeKind, Tokens};
+use longhaul_core::{Fault, OutcomeKind, Tokens};
 use longhaul_playbook::judge::{RequestObserver, RetryAdvice};
 use longhaul_playbook::{Judge, JudgeError, JudgeReply, LearningPaths};
 use longhaul_store::JUDGE_RUN;
@@ -196,8 +195,6 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeE
 }
 
 fn retry_advice(run: &RunInfo) -> RetryAdvice {
-    let retry_at = run.retry_at.as_deref().and_then(|at| at.parse::<Timestamp>().ok());
-    let retry_at = retry_at.map(|at| Moment(at.as_millisecond().max(0).cast_unsigned()));
     match run.outcome {
         OutcomeKind::NeedsPerson | OutcomeKind::NotStarted => RetryAdvice::NeedsPerson,
         // The same request would cost as much the next time.
@@ -215,7 +212,7 @@ fn retry_advice(run: &RunInfo) -> RetryAdvice {
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater
         | OutcomeKind::Cancelled
-        | OutcomeKind::Suspended => RetryAdvice::Later(retry_at),
+        | OutcomeKind::Suspended => RetryAdvice::Later(run.retry_at.map(|at| at.0)),
     }
 }
 
@@ -242,7 +239,7 @@ mod tests {
             let mut envelope = Envelope::without_run(outcome, 1, fault, "It said so.".to_owned());
             envelope.success = outcome == Done;
             envelope.result = Some("{}".to_owned());
-            envelope.run.retry_at = retry_at.map(str::to_owned);
+            envelope.run.retry_at = retry_at.map(|at| at.to_owned().try_into().expect("a time"));
             let printed = serde_json::to_vec(&envelope).expect("an envelope is JSON");
             let line = match reply(&printed, b"", "sonnet") {
                 Ok(reply) => format!("{:?} by {}\n", reply.text, reply.model),

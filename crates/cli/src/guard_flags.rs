@@ -1,15 +1,19 @@
-//! Guards and network access from flags. Invalid ones are rejected before anything starts.
+//! Guards, network access and prepared answers from flags. Invalid ones are rejected before anything starts.
 
 use crate::args::{NONE, RunArgs};
 use crate::failure::{Failure, OrFailure};
-use crate::{answer_flags, table_files};
-use longhaul_agent::{Guards, UrlPattern, check_hosts, url_patterns};
+use crate::table_files;
+use longhaul_agent::{Answers, AnswersError, Guards, UrlPattern, check_hosts, url_patterns};
 use longhaul_core::GuardRules;
 use std::env;
 use std::path::Path;
 
 const LIST_HINT: &str = "write one pattern per line, as in `example.com` or `https://example.com/papers/*`, or a list \
                          named `blocked_urls`, `urls` or `patterns` as YAML or JSON";
+
+const ANSWER_HINT: &str = "pass KEY=VALUE, as in --answer database=SQLite";
+const ANSWERS_FILE_HINT: &str = "--answers-file reads keys and answers, as JSON `{\"database\": \"SQLite\", \"depth\": 3}` or as TOML \
+                         `database = \"SQLite\"`";
 
 /// The agent uses only the last `--settings`; the other two turn off hooks and settings (2.1.330).
 const CONFLICTING: [&str; 3] = ["--bare", "--safe-mode", "--settings"];
@@ -29,7 +33,7 @@ pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
     rules.block_urls = texts(&block_urls);
     rules.block_paths.clone_from(&args.block_paths);
     rules.home = home;
-    rules.answers = answer_flags::parse_answers(args)?.map(|answers| answers.entries().clone());
+    rules.answers = answers(args)?.map(|answers| answers.entries().clone());
     let guards = Guards::compile(&rules, cwd).or_usage(
         "cannot block a path",
         "name each path with --block-path: absolute, below `~/`, or relative to the working directory",
@@ -85,5 +89,41 @@ pub fn check_agent_args(flag: &str, is_set: bool, agent_args: &[String]) -> Resu
             "leave out one of them, or put the settings into the agent's own files",
         )),
         None => Ok(()),
+    }
+}
+
+/// Returns the answers to the agent's questions, or `None` if it may ask none.
+fn answers(args: &RunArgs) -> Result<Option<Answers>, Failure> {
+    if args.answer.is_empty() && args.answers_file.is_none() && !args.answer_defaults {
+        return Ok(None);
+    }
+    let by_flags = typed_answers(&args.answer)?;
+    let by_file = args.answers_file.as_deref().map(answers_file).transpose()?.unwrap_or_default();
+    Ok(Some(by_flags.or_else(by_file)))
+}
+
+fn typed_answers(texts: &[String]) -> Result<Answers, Failure> {
+    let pair = |text: &String| match text.split_once('=') {
+        Some((key, answer)) => Ok((key.to_owned(), answer.to_owned())),
+        None => Err(Failure::usage(format!("the answer `{text}` has no `=`"), ANSWER_HINT)),
+    };
+    let pairs = texts.iter().map(pair).collect::<Result<Vec<_>, _>>()?;
+    Answers::new(pairs).map_err(|error| Failure::usage(error.to_string(), answers_hint(&error, ANSWER_HINT)))
+}
+
+fn answers_file(path: &Path) -> Result<Answers, Failure> {
+    let text = table_files::read("--answers-file", path)?;
+    Answers::parse(&text).map_err(|error| {
+        Failure::usage(
+            format!("cannot read {}: {error}", path.display()),
+            answers_hint(&error, ANSWERS_FILE_HINT),
+        )
+    })
+}
+
+fn answers_hint(error: &AnswersError, otherwise: &'static str) -> &'static str {
+    match error {
+        AnswersError::Contradiction { .. } => "leave out one of them: case is ignored in keys",
+        AnswersError::NoKey(_) | AnswersError::Unreadable(_) => otherwise,
     }
 }

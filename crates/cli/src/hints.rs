@@ -70,7 +70,6 @@ impl Hint for StoreError {
             StoreError::InvalidRunId(_) => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }
-            StoreError::StreamStillGrowing(_) => return None,
         };
         Some(hint)
     }

@@ -1,6 +1,5 @@
 //! The `longhaul` binary. No other crate prints or exits.
 
-mod answer_flags;
 mod api_judge;
 mod args;
 mod changes;
@@ -40,19 +39,16 @@ mod workflow_next_commands;
 
 use args::{Cli, Command, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
+use failure::Failure;
 use output::envelope::Envelope;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::mem::ManuallyDrop;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-/// Warns of misspelled variables, except in programs that Longhaul starts itself.
+/// Warns of misspelled variables, except in commands whose output shells and builds read.
 fn warn_of_variables(cli: &Cli, command: &clap::Command) {
-    let is_internal = matches!(
-        cli.command,
-        Command::Watchdog(_) | Command::FinishTool | Command::Completions(_) | Command::Man(_)
-    );
-    if is_internal {
+    if matches!(cli.command, Command::Completions(_) | Command::Man(_)) {
         return;
     }
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -75,19 +71,30 @@ fn main() -> ExitCode {
     }
 }
 
+/// Prints the error of a command that Longhaul starts itself.
+fn exit_code(result: Result<u8, Failure>) -> ExitCode {
+    result.map_or_else(
+        |failure| {
+            output::print_error(&failure.error, failure.hint.as_deref());
+            ExitCode::from(failure.exit_code)
+        },
+        ExitCode::from,
+    )
+}
+
 fn run() -> ExitCode {
     // A file that reaches the size limit is an error like a full disk. Unlike an ignored signal, a handler is
     // not inherited by agents.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
-    // The scripted agent runs in every attempt of a drill and parses its own flags.
+    // Programs that run in every attempt, and hooks, for which an agent waits, skip the full parser. No
+    // configuration applies to them.
     let mut raw = std::env::args_os();
-    let first = raw.nth(1);
-    if first.as_ref().is_some_and(|first| first == commands::drill::AGENT_SUBCOMMAND) {
-        return longhaul_drill::scripted::main(raw);
-    }
-    // An agent waits for its hooks, so they skip the full parser. No configuration applies to them.
-    if first.is_some_and(|first| first == commands::hook::SUBCOMMAND) {
-        return commands::hook::main(raw);
+    match raw.nth(1).as_deref().and_then(OsStr::to_str) {
+        Some(commands::drill::AGENT_SUBCOMMAND) => return longhaul_drill::scripted::main(raw),
+        Some(commands::hook::SUBCOMMAND) => return commands::hook::main(raw),
+        Some(commands::watchdog::SUBCOMMAND) => return exit_code(commands::watchdog::main(raw)),
+        Some(commands::finish_tool::SUBCOMMAND) => return exit_code(commands::finish_tool::finish_tool()),
+        Some(_) | None => {}
     }
     if commands::completions::answer() {
         return ExitCode::SUCCESS;
@@ -101,10 +108,7 @@ fn run() -> ExitCode {
     let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
     let configured = match config::arguments::configure(&mut command, &typed, &[]) {
         Ok(configured) => configured,
-        Err(failure) => {
-            output::print_error(&failure.error, failure.hint.as_deref());
-            return ExitCode::from(failure.exit_code);
-        }
+        Err(failure) => return exit_code(Err(failure)),
     };
     usage_tips::accept_texts_with_dash(&mut command, &typed);
     let parsed = command.try_get_matches_from_mut(&typed);
@@ -162,9 +166,7 @@ fn run() -> ExitCode {
         Command::Completions(args) => commands::completions::completions(&args),
         Command::Man(args) => commands::man::man(&args),
         Command::Playbook(args) => commands::playbook::playbook(&cli.global, &args),
-        Command::Watchdog(args) => commands::watchdog::watchdog(&args),
         Command::Mcp(args) => commands::mcp::mcp(&cli.global, &args),
-        Command::FinishTool => commands::finish_tool::finish_tool(),
     };
     match result {
         Ok(code) => ExitCode::from(code),

@@ -4,15 +4,11 @@ use std::ffi::OsString;
 use std::path::Path;
 
 const NAME: &str = "openclawpack";
-/// Commands that Longhaul starts itself, by the path of its own program.
-const INTERNAL: [&str; 2] = ["watchdog", "finish-tool"];
 
 /// Returns the equivalent arguments of `longhaul`, or `None` if the program has another name.
 pub fn arguments(typed: &[OsString]) -> Option<Vec<OsString>> {
     let (program, words) = typed.split_first()?;
-    if Path::new(program).file_stem()? != NAME
-        || words.first().is_some_and(|word| INTERNAL.iter().any(|name| word == name))
-    {
+    if Path::new(program).file_stem()? != NAME {
         return None;
     }
     let mut arguments = vec!["longhaul".into(), "gsd".into()];
@@ -51,7 +47,6 @@ mod tests {
             assert_eq!(arguments(&words), expected.map(split), "{typed}");
         };
         check("longhaul status", None);
-        check("/usr/bin/openclawpack watchdog", None);
         check("openclawpack --project-dir p plan-phase 1", Some("longhaul gsd --project-dir p plan-phase 1"));
         check("openclawpack --output-format text status", Some("longhaul gsd --output-format text status"));
         check("openclawpack --output-format xml status", Some("longhaul gsd --output-format json status"));

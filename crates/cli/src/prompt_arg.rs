@@ -25,8 +25,7 @@ pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure
                 .or_usage("cannot read the prompt from stdin", "pass the prompt as an argument instead")?;
             (bytes, "stdin".to_owned())
         }
-        (None, Some(prompt)) => (prompt.as_bytes().to_vec(), "the command line".to_owned()),
-        (None, None) => (Vec::new(), "the command line".to_owned()),
+        (None, prompt) => (prompt.unwrap_or_default().into(), "the command line".to_owned()),
     };
     let prompt = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();

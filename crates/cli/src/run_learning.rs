@@ -3,12 +3,12 @@
 
 use crate::args::learn::RunLearnArgs;
 use crate::failure::Failure;
-use crate::{open_home, output, own_program};
+use crate::{api_judge, open_home, output, own_program};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::Program;
 use longhaul_core::LearnOptions;
 use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
-use longhaul_playbook::{JudgeSettings, LearningDb, LearningPaths, hooks};
+use longhaul_playbook::{LearningDb, LearningPaths, hooks};
 use longhaul_store::{DatabaseError, Home, Plan, RunDir, SessionBaseline};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -121,5 +121,5 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
 
 /// Returns the API that a session in this process's environment uses.
 pub fn destination() -> String {
-    hooks::destination(&JudgeSettings::from_variables(|name| env::var(name).ok()))
+    hooks::destination(&api_judge::settings())
 }

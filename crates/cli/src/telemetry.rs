@@ -7,13 +7,6 @@ mod off;
 mod on;
 
 #[cfg(not(feature = "otel"))]
-pub use off::{TelemetryExporter, TelemetryHandle, info};
+pub use off::{TelemetryHandle, info};
 #[cfg(feature = "otel")]
-pub use on::{TelemetryExporter, TelemetryHandle, info};
-
-/// The telemetry settings of the environment, as text.
-pub struct TelemetryInfo {
-    /// Which signals are sent where.
-    pub targets: String,
-    pub error: Option<String>,
-}
+pub use on::{TelemetryHandle, info};

@@ -68,15 +68,9 @@ pub fn accept_texts_with_dash(root: &mut Command, typed: &[OsString]) {
 }
 
 /// Replaces clap's suggestions where they would not work: with the name that Longhaul uses, or with how to pass a flag to
-/// the agent. Removes suggestions of hidden commands.
+/// the agent.
 pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
     let command = command_of(root, typed);
-    if let Some(ContextValue::Strings(mut names)) = error.remove(ContextKind::SuggestedSubcommand) {
-        names.retain(|name| command.find_subcommand(name).is_some_and(|sub| !sub.is_hide_set()));
-        if !names.is_empty() {
-            error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names));
-        }
-    }
     let typed_name = |kind: ContextKind| match error.get(kind) {
         Some(ContextValue::String(name)) => Some(name.clone()),
         _ => None,

@@ -1,14 +1,13 @@
-//! The command tree without hidden commands, which only Longhaul itself uses. Completions and manual pages
-//! are generated from it.
+//! The command tree without hidden flags. Completions and manual pages are generated from it.
 
 use clap::Command;
 
-/// Copies the tree without hidden commands and flags. The copy is for display and is never used for parsing.
+/// Copies the tree without hidden flags. The copy is for display and is never used for parsing.
 pub fn tree(command: &Command) -> Command {
     let mut copy = Command::new(command.get_name().to_owned())
         .disable_help_subcommand(true)
         .args(command.get_arguments().filter(|arg| !arg.is_hide_set()))
-        .subcommands(command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(tree));
+        .subcommands(command.get_subcommands().map(tree));
     if let Some(version) = command.get_version() {
         copy = copy.version(version.to_owned());
     }

@@ -16,7 +16,6 @@ use longhaul_store::{Home, ItemReport, Journal, PhaseReport, WorkflowDir, Workfl
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A workflow as its files describe it.
 pub struct WorkflowHistory {
     pub dir: WorkflowDir,
     pub plan: WorkflowPlan,
@@ -89,7 +88,6 @@ struct OpenIteration {
 }
 
 impl WorkflowHistory {
-    /// Reads a workflow.
     pub fn read(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<WorkflowHistory, Failure> {
         let plan = dir.plan()?;
         // Checked first: a workflow that finishes meanwhile is then only shown as unfinished.
@@ -207,8 +205,9 @@ impl WorkflowHistory {
 
     /// Describes what a supervised workflow does now.
     fn activity(&self, clock: &TimeFormat) -> String {
-        let items = || self.status.phases.iter().flat_map(|phase| &phase.items);
-        let count = |word: &str| items().filter(|item| item.status == word).count() as u64;
+        let items = self.status.phases.iter().flat_map(|phase| &phase.items);
+        let live = items.filter(|item| item.status == "running").count() as u64;
+        let live = (live > 0).then(|| format!("{} live", output::phrases::counted(live, "run")));
         let waits = self.status.deadline_at.filter(|_| self.status.status == "waiting");
         let waits = waits.map(|until| {
             let reason = match self.status.deadline.as_deref() {
@@ -217,10 +216,6 @@ impl WorkflowHistory {
             };
             format!("waiting until {}: {reason}", clock.near(until.0, self.as_of))
         });
-        let live = match count("running") {
-            0 => None,
-            live => Some(format!("{} live", output::phrases::counted(live, "run"))),
-        };
         let parts: Vec<String> = live.into_iter().chain(waits).collect();
         if parts.is_empty() { "the workflow is running".to_owned() } else { parts.join("; ") }
     }

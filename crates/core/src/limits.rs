@@ -3,7 +3,7 @@
 //! Part of each limit is reserved for a wrap-up: once only the reserve remains, the agent is asked to save
 //! its work.
 
-use crate::{OutcomeKind, Span, Usage, Usd, words::stored_enum};
+use crate::{OutcomeKind, Span, Usd, words::stored_enum};
 use serde::{Deserialize, Serialize};
 
 // A tenth of the time suffices to save the work of the rest. A wrap-up takes a commit, and the hooks of a
@@ -241,21 +241,6 @@ impl Remaining {
     /// Returns whether no limit is set.
     pub fn is_unlimited(&self) -> bool {
         *self == Remaining::default()
-    }
-}
-
-impl LimitUsage {
-    /// Combines usage, times and the largest recent turn.
-    pub(crate) fn new(usage: &Usage, time: Span, wall: Span, largest_turn: TurnSize) -> LimitUsage {
-        LimitUsage {
-            cost: usage.total_cost(),
-            tokens: usage.tokens.total() + usage.truncated_tokens.total(),
-            turns: usage.turns,
-            time,
-            wall,
-            largest_turn_cost: largest_turn.cost,
-            largest_turn_tokens: largest_turn.tokens,
-        }
     }
 }
 

@@ -24,19 +24,11 @@ pub fn draw(roll: u64, salt: u64, max: u64) -> u64 {
 
 /// Returns a version-4 UUID derived from `roll`. Agents accept this form for a new session.
 pub fn draw_uuid(roll: u64, salt: u64) -> SessionId {
-    const HEX: &[u8; 16] = b"0123456789abcdef";
     let high = mix(roll ^ mix(salt)) & !0xf000 | 0x4000;
     let low = mix(high ^ mix(roll)) >> 2 | 1 << 63;
-    let bits = u128::from(high) << 64 | u128::from(low);
-    let mut text = [b'-'; 36];
-    let mut nibble = 32;
-    for (index, byte) in text.iter_mut().enumerate() {
-        if !matches!(index, 8 | 13 | 18 | 23) {
-            nibble -= 1;
-            *byte = HEX[(bits >> (nibble * 4) & 0xf) as usize];
-        }
-    }
-    SessionId::from(std::str::from_utf8(&text).expect("hex digits and hyphens are ASCII"))
+    let (a, b, c) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+    let (d, e) = (low >> 48, low & 0xffff_ffff_ffff);
+    format!("{a:08x}-{b:04x}-{c:04x}-{d:04x}-{e:012x}").into()
 }
 
 /// Increment of the state of SplitMix64.

@@ -119,18 +119,16 @@ fn default() -> Policy {
 
 /// Returns the common part of the systems that count every retry and never reset the count.
 fn counted_retries() -> Policy {
-    let default = default();
     Policy {
         progress_resets_retries: false,
         outage_bound: OutageBound::Retries,
         // One schedule for all faults: an overload has no separate cap.
         early_overload_cap: Span(u64::MAX),
-        ..default
+        ..default()
     }
 }
 
 fn drill() -> Policy {
-    let default = default();
     Policy {
         backoff: Backoff { base: Span(200), cap: Span::from_secs(2), jitter: Jitter::Full },
         early_overload_cap: Span::from_secs(1),
@@ -144,17 +142,14 @@ fn drill() -> Policy {
         exit_timeout: Span::from_secs(5),
         stop_grace: Span::from_secs(3),
         inner_retries: 1,
-        ..default
+        ..default()
     }
 }
 
 impl FromStr for Preset {
     type Err = String;
     fn from_str(word: &str) -> Result<Preset, String> {
-        Preset::ALL
-            .iter()
-            .copied()
-            .find(|preset| preset.as_str() == word)
-            .ok_or_else(|| format!("`{word}` is not a preset; the presets are default, openclawpack, archon, researchgym, keypoints and drill"))
+        let preset = Preset::ALL.iter().copied().find(|preset| preset.as_str() == word);
+        preset.ok_or_else(|| format!("`{word}` is not a preset; the presets are default, openclawpack, archon, researchgym, keypoints and drill"))
     }
 }

@@ -283,7 +283,6 @@ pub enum Record {
 }
 
 /// Returns whether a count is zero. Such counts are omitted from the journal.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
 pub(crate) fn is_zero(count: &u32) -> bool {
     *count == 0
 }

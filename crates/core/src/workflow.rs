@@ -60,7 +60,6 @@ struct Observations {
     stepped_at: Moment,
 }
 
-/// The last measurement of the free memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Memory {
     /// No measurement is needed or known.

@@ -4,11 +4,9 @@
 use std::ops::Add;
 
 use longhaul_core::Tokens;
-use serde::{Deserialize, Serialize};
 
 /// An amount in billionths of a dollar. The smallest price in the table is a whole number of them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Nanodollars(pub u64);
 
 impl Nanodollars {

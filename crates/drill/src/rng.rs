@@ -3,7 +3,6 @@
 
 use longhaul_core::{draw_uuid, split_mix};
 
-/// A stream of numbers that depends only on its seed.
 #[derive(Debug, Clone)]
 pub(crate) struct Rng {
     state: u64,
@@ -14,7 +13,7 @@ impl Rng {
         Self { state: seed }
     }
 
-    pub(crate) fn next_u64(&mut self) -> u64 {
+    fn next_u64(&mut self) -> u64 {
         split_mix(&mut self.state)
     }
 

@@ -60,7 +60,8 @@ pub fn read(root: &Path) -> io::Result<WorkspaceFiles> {
                 folders.push(path);
             } else if kind.is_file() {
                 let content = fs::read(&path).map_err(|error| cannot_read(&path, &error))?;
-                files.insert(relative(root, &path), content);
+                let inside = path.strip_prefix(root).unwrap_or(&path).to_string_lossy();
+                files.insert(inside.into_owned(), content);
             }
         }
     }
@@ -91,12 +92,6 @@ pub fn differences(expected: &WorkspaceFiles, actual: &WorkspaceFiles) -> Vec<St
         actual.keys().filter(|path| !expected.contains_key(*path)).map(|path| format!("{path}: unexpected")),
     );
     lines
-}
-
-fn relative(root: &Path, path: &Path) -> String {
-    let inside = path.strip_prefix(root).unwrap_or(path);
-    let parts: Vec<_> = inside.components().map(|part| part.as_os_str().to_string_lossy()).collect();
-    parts.join("/")
 }
 
 #[cfg(test)]

@@ -18,13 +18,6 @@ pub(crate) struct PhaseDir {
     pub report: Option<String>,
 }
 
-impl PhaseDir {
-    /// Returns the plans without a summary.
-    pub(crate) fn unfinished(&self) -> Vec<&str> {
-        self.plans.iter().filter(|(_, has_summary)| !**has_summary).map(|(id, _)| id.as_str()).collect()
-    }
-}
-
 /// Returns the directories of phases, in the order of their ids.
 pub(crate) fn phase_dirs(paths: &[String]) -> Vec<PhaseDir> {
     let mut dirs: BTreeMap<&str, Vec<&str>> = BTreeMap::new();

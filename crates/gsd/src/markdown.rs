@@ -34,32 +34,13 @@ pub(crate) fn without_emoji(text: &str) -> &str {
     text.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '(' | '[' | '*' | '`' | '~' | '#'))
 }
 
-const COMPLETE: &[&str] = &[
-    "✅",
-    "✓",
-    "✔",
-    "☑",
-    "complete",
-    "completed",
-    "done",
-    "shipped",
-    "delivered",
-    "finished",
-    "closed",
-    "verified",
-    "completa",
-    "completo",
-    "completada",
-    "completado",
-    "concluída",
-    "concluído",
-    "terminé",
-    "terminée",
-    "已完成",
-    "完成",
-    "完了",
-    "готово",
-    "завершено",
+const COMPLETE: &[&[&str]] = &[
+    &["✅", "✓", "✔", "☑"],
+    &["complete", "completed", "done", "shipped", "delivered", "finished", "closed", "verified"],
+    &["completa", "completo", "completada", "completado", "concluída", "concluído"],
+    &["terminé", "terminée"],
+    &["已完成", "完成", "完了"],
+    &["готово", "завершено"],
 ];
 const OPEN: &[&str] =
     &["pending", "blocked", "bloqueado", "pendente", "pendiente", "in progress", "not ", "partial"];
@@ -68,7 +49,7 @@ const OPEN: &[&str] =
 pub(crate) fn says_complete(status: &str) -> bool {
     let status = plain(status).to_lowercase();
     let status = status.trim_start_matches(['(', '[', ' ', '—', '–', '-', ':']);
-    let starts_complete = COMPLETE.iter().any(|word| {
+    let starts_complete = COMPLETE.iter().copied().flatten().any(|word| {
         let rest = status.strip_prefix(word);
         rest.is_some_and(|rest| !word.is_ascii() || !rest.starts_with(|c: char| c.is_alphanumeric()))
     });

@@ -27,8 +27,10 @@ impl PlanCounts {
     ) -> PlanCounts {
         let dir = dir.filter(|dir| !dir.plans.is_empty());
         let on_disk = dir.map(|dir| Claim::new(dir.plans.len(), Source::directory(&dir.path)));
-        let with_summary =
-            dir.map(|dir| Claim::new(dir.plans.len() - dir.unfinished().len(), Source::directory(&dir.path)));
+        let with_summary = dir.map(|dir| {
+            let count = dir.plans.values().filter(|has_summary| **has_summary).count();
+            Claim::new(count, Source::directory(&dir.path))
+        });
         let has_plans = dir.is_some_and(|dir| dir.has_plans);
         let ratio = phase.and_then(|phase| phase.ratio.as_ref());
         let boxes = phase.and_then(|phase| {

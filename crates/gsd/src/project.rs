@@ -19,7 +19,6 @@ impl Project {
     /// Reads the project in this directory.
     ///
     /// # Errors
-    ///
     /// Returns an error if the directory has no `.planning`, or a file in it is unreadable or too large.
     pub fn read(dir: &Path) -> Result<Project, ProjectError> {
         Ok(Project::from_files(read_files(dir)?))

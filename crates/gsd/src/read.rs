@@ -48,7 +48,6 @@ pub enum ProjectError {
     },
 }
 
-/// Reads the files of the project.
 pub(crate) fn read_files(project_dir: &Path) -> Result<Files, ProjectError> {
     let planning = project_dir.join(".planning");
     if !planning.is_dir() {
@@ -74,7 +73,6 @@ pub(crate) fn read_files(project_dir: &Path) -> Result<Files, ProjectError> {
 /// Returns the work that is left in a phase, as its files on disk show it.
 ///
 /// # Errors
-///
 /// Returns an error if the report of the phase is unreadable or too large.
 pub fn open_work(project_dir: &Path, phase: &ProjectPhase) -> Result<OpenWork, ProjectError> {
     let planning = project_dir.join(".planning");

@@ -154,10 +154,13 @@ impl Reader {
         let mut warnings = Vec::new();
         let mut phases = Vec::new();
         for phase in &self.roadmap.phases {
-            let dir = self.dir(&phase.id, Some(phase));
-            let plans = dir.map(PhaseDir::unfinished).filter(|plans| !plans.is_empty());
-            if let (Some(source), Some(plans), true) = (&phase.complete, plans, self.is_in(scope, phase)) {
-                let plans = plans.join(", ");
+            let on_disk = phase_on_disk(&phase.id, self.dir(&phase.id, Some(phase)));
+            let plans = on_disk.unfinished_plans().join(", ");
+            let is_in_milestone = self.is_in(scope, phase);
+            if let Some(source) = &phase.complete
+                && is_in_milestone
+                && !plans.is_empty()
+            {
                 let text = format!("phase {} is complete here, but plans have no summary: {plans}", phase.id);
                 warnings.push(source.warning(text));
             }
@@ -165,8 +168,8 @@ impl Reader {
                 name: phase.name.as_ref().map(|name| name.value.clone()),
                 is_complete: self.is_complete(phase),
                 is_complete_in_roadmap: phase.complete.is_some(),
-                is_in_milestone: self.is_in(scope, phase),
-                ..phase_on_disk(&phase.id, dir)
+                is_in_milestone,
+                ..on_disk
             });
         }
         if phases.is_empty() {
@@ -239,15 +242,15 @@ impl Reader {
 
 fn phase_on_disk(id: &PhaseId, dir: Option<&PhaseDir>) -> ProjectPhase {
     let plans = dir.into_iter().flat_map(|dir| &dir.plans);
+    let plan = |(id, has_summary): (&String, &bool)| PhasePlan { id: id.clone(), has_summary: *has_summary };
+    let plans: Vec<PhasePlan> = plans.map(plan).collect();
     ProjectPhase {
         id: id.clone(),
         name: None,
-        is_complete: dir.is_some_and(|dir| !dir.plans.is_empty() && dir.unfinished().is_empty()),
+        is_complete: !plans.is_empty() && plans.iter().all(|plan| plan.has_summary),
         is_complete_in_roadmap: false,
         is_in_milestone: false,
         report: dir.and_then(|dir| dir.report.clone()),
-        plans: plans
-            .map(|(id, has_summary)| PhasePlan { id: id.clone(), has_summary: *has_summary })
-            .collect(),
+        plans,
     }
 }

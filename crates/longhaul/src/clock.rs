@@ -15,7 +15,6 @@ const SLEEP_MIN: Span = Span(1_000);
 // A smaller difference is an adjustment of the calendar clock.
 const STEP_MIN: Span = Span(1_000);
 
-/// Returns the calendar time in the time zone of this machine.
 pub(crate) fn local_now() -> Zoned {
     Timestamp::now().to_zoned(local_zone(env::var_os("TZ").as_deref()))
 }
@@ -35,7 +34,7 @@ pub(crate) struct LiveClock {
 impl LiveClock {
     pub(crate) fn new() -> LiveClock {
         LiveClock {
-            offset_ms: calendar_now().0.saturating_sub(boot_ms()),
+            offset_ms: calendar_now().0.saturating_sub(read_ms(BOOT)),
             asleep_ms: asleep_ms(),
             seed: random_seed(),
             rolls: 0,
@@ -57,7 +56,7 @@ impl LiveClock {
     }
 
     pub(crate) fn at(&self) -> Moment {
-        Moment(self.offset_ms + boot_ms())
+        Moment(self.offset_ms + read_ms(BOOT))
     }
 
     /// Returns the current moment with a new random number.
@@ -79,10 +78,6 @@ impl LiveClock {
 
 pub(crate) fn calendar_now() -> Moment {
     Moment(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64))
-}
-
-fn boot_ms() -> u64 {
-    read_ms(BOOT)
 }
 
 /// Returns the total sleep. Only the boot clock counts it.

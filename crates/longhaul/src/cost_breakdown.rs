@@ -41,11 +41,7 @@ impl CostBreakdownReader {
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
-            if TranscriptMessage::can_concern_cost(line)
-                && let Ok(message) = serde_json::from_slice(line)
-            {
-                self.add(&message);
-            }
+            self.add_line(line);
             ControlFlow::Continue(())
         });
         match offset {
@@ -56,12 +52,18 @@ impl CostBreakdownReader {
         self.breakdown.clone()
     }
 
-    /// Returns the costs of all messages so far.
     pub(crate) fn breakdown(&self) -> &CostBreakdown {
         &self.breakdown
     }
 
-    /// Adds the next message of the transcript.
+    pub(crate) fn add_line(&mut self, line: &[u8]) {
+        if TranscriptMessage::can_concern_cost(line)
+            && let Ok(message) = serde_json::from_slice(line)
+        {
+            self.add(&message);
+        }
+    }
+
     pub(crate) fn add(&mut self, message: &TranscriptMessage) {
         if let Some(call) = message.tool_use_id.as_ref().filter(|_| message.subagent) {
             self.start_subagent(call, message);

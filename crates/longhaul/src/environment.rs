@@ -50,7 +50,6 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Returns what the agent of a run is started with.
     pub(crate) fn agent_context(
         &self,
         spec: RunSpec,

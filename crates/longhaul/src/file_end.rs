@@ -19,7 +19,6 @@ pub(crate) struct FileEnd {
 }
 
 impl FileEnd {
-    /// Reads at most `bytes_max` bytes.
     pub(crate) fn read(path: &Path, bytes_max: u64) -> io::Result<FileEnd> {
         let mut file = open_regular(path)?;
         let start = file.metadata()?.len().saturating_sub(bytes_max);
@@ -35,7 +34,6 @@ impl FileEnd {
     }
 }
 
-/// Returns the end of a text file.
 pub(crate) fn tail(path: &Path, bytes_max: u64) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&FileEnd::read(path, bytes_max)?.bytes).into_owned())
 }

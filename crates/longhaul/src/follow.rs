@@ -142,6 +142,6 @@ impl FollowState<'_> {
     fn report(&self, outcome: Outcome) -> RunReport {
         let snapshot =
             self.attempt.as_ref().map(|(_, decoder)| decoder.snapshot().clone()).unwrap_or_default();
-        RunReport::new(self.dir, &self.run, outcome, self.at, &snapshot, None)
+        RunReport::new(self.dir, &self.run, &self.plan.spec, outcome, self.at, &snapshot, None)
     }
 }

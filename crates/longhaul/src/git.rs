@@ -116,7 +116,6 @@ impl Git {
         Git { lock: Some(lock), ..self }
     }
 
-    /// Returns the same runner for another directory.
     pub(crate) fn in_dir(&self, dir: &Path) -> Git {
         Git { dir: dir.to_owned(), ..self.clone() }
     }
@@ -169,12 +168,10 @@ impl Git {
         tokio::join!(write_input, child.wait_with_output()).1
     }
 
-    /// Runs git and returns its one-line output as text.
     pub(crate) fn line<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         Ok(text(self.call(args)?))
     }
 
-    /// Runs git and returns the path that it prints.
     pub(crate) fn path<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<PathBuf, GitError> {
         let mut line = self.call(args)?;
         if line.last() == Some(&b'\n') {

@@ -101,7 +101,6 @@ mod supervisor;
 pub mod transfer;
 pub mod watchdog;
 pub mod workflow;
-mod world;
 
 pub use canceller::Canceller;
 pub use channel::{Channel, ChannelError};
@@ -155,4 +154,3 @@ pub use longhaul_store::JournalEntry;
 pub use longhaul_store::{
     CostBy, Home, Inherited, Ledger, LedgerRun, Placement, RunDir, RunFilter, StoreError,
 };
-use world::World;

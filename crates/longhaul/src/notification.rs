@@ -28,7 +28,6 @@ longhaul_core::word_enum! {
     }
 }
 
-/// A notification to send.
 pub(crate) struct Notification {
     /// Name in the run's directory. It does not depend on the supervisor.
     pub(crate) name: String,
@@ -164,7 +163,6 @@ impl Notification {
         }
     }
 
-    /// Returns the JSON object as one line.
     pub(crate) fn line(&self) -> Vec<u8> {
         let mut line = serde_json::to_vec(&self.body).expect("the object has only string keys");
         line.push(b'\n');

@@ -152,6 +152,7 @@ async fn open_run<'a>(
         dir,
         dialect,
         context,
+        inherited: plan.inherited,
         missing,
     };
     let mut world = LiveWorld::new(config, journal, cancels, observer);

@@ -21,7 +21,6 @@ pub struct RunHandle {
     outcome: oneshot::Receiver<Result<RunReport, RunError>>,
 }
 
-/// Sends the outcome of a run to its handle.
 type OutcomeSender = oneshot::Sender<Result<RunReport, RunError>>;
 
 impl RunHandle {

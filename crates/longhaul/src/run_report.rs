@@ -6,10 +6,10 @@ pub use errors::FailedCheck;
 use errors::errors;
 use longhaul_agent::{AttemptSnapshot, default_dialect};
 use longhaul_core::{
-    AgentResult, BackgroundTask, Clocks, Fault, Harness, Limits, Moment, Outcome, OutcomeKind, Policy,
-    Questions, Run, RunId, SessionId, Span, StartupError, State, Usage, Verified,
+    AgentResult, BackgroundTask, Clocks, Fault, Limits, Moment, Outcome, OutcomeKind, Policy, Questions, Run,
+    RunId, RunSpec, SessionId, Span, StartupError, State, Usage, Verified,
 };
-use longhaul_store::{CostBreakdown, CostSummary, Plan, RunDir, SessionSummary, Status};
+use longhaul_store::{CostBreakdown, CostSummary, Inherited, RunDir, SessionSummary, Status};
 use std::path::PathBuf;
 use std::process;
 
@@ -64,20 +64,20 @@ impl RunReport {
     pub(crate) fn new(
         dir: &RunDir,
         run: &Run,
+        spec: &RunSpec,
         outcome: Outcome,
         finished_at: Moment,
         snapshot: &AttemptSnapshot,
         error: Option<&str>,
     ) -> RunReport {
         let state = run.state();
-        let plan = dir.plan().ok();
         // If the file cannot be read, the report lists no stopped tasks.
         let background_stopped: Vec<BackgroundTask> = dir.attempt(state.attempts()).read_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
         let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
             errors.extend(background_stopped.iter().map(describe_stopped_task));
-            errors.extend(plan.as_ref().and_then(|plan| describe_refused_start(state.startup?, plan)));
+            errors.extend(state.startup.and_then(|startup| describe_refused_start(startup, spec)));
         }
         RunReport {
             run: dir.id().clone(),
@@ -119,21 +119,21 @@ pub fn describe_stopped_task(task: &BackgroundTask) -> String {
 }
 
 /// Explains why the agent refused to start, if its own message does not explain it in terms of the run.
-fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> {
-    let program = plan.spec.agent.program.display();
+fn describe_refused_start(startup: StartupError, spec: &RunSpec) -> Option<String> {
+    let program = spec.agent.program.display();
     match startup {
         StartupError::BypassAsRoot => Some(
             "Claude Code refuses bypassPermissions as root, unless IS_SANDBOX=1 states that this machine is a sandbox"
                 .to_owned(),
         ),
         StartupError::NotAnAgent => {
-            let is_claude = plan.spec.agent.name == default_dialect().name();
+            let is_claude = spec.agent.name == default_dialect().name();
             let kind = if is_claude { "not Claude Code" } else { "no agent of the Agent Client Protocol" };
             Some(format!("{program} is {kind}: it exited without a line of the agent's protocol"))
         }
         StartupError::SandboxMissing => {
             let needs = "the run's network rules need the agent's sandbox: install the missing programs that the agent lists";
-            plan.spec.network.as_ref().map(|_| needs.to_owned())
+            spec.network.as_ref().map(|_| needs.to_owned())
         }
         StartupError::UnknownPermissionMode
         | StartupError::ProgramMissing
@@ -149,15 +149,15 @@ fn describe_refused_start(startup: StartupError, plan: &Plan) -> Option<String> 
 pub(crate) fn write_summaries(
     dir: &RunDir,
     run: &Run,
-    policy: &Policy,
-    harness: Option<Harness>,
+    spec: &RunSpec,
+    inherited: Option<&Inherited>,
     report: &RunReport,
     breakdown: CostBreakdown,
 ) {
-    let summary =
-        cost_summary(dir, run.state(), policy.limits, breakdown, report.model.clone(), report.finished_at);
+    let (limits, model, at) = (spec.policy.limits, report.model.clone(), report.finished_at);
+    let summary = cost_summary(run.state(), limits, breakdown, model, inherited, at);
     let _ = dir.write_cost_summary(&summary);
-    if harness.is_some() {
+    if spec.harness.is_some() {
         let _ = dir.write_metadata(run.state().reopen_count, report.session.clone());
     }
     let (session_id, status) = (report.session.clone(), report.outcome.kind);
@@ -168,18 +168,18 @@ pub(crate) fn write_summaries(
     });
 }
 
-/// Returns the costs of the run in `state`, as of `at`, with the costs that its plan inherited.
+/// Returns the costs of the run in `state`, as of `at`, with the costs that it inherited.
 pub(crate) fn cost_summary(
-    dir: &RunDir,
     state: &State,
     limits: Limits,
     breakdown: CostBreakdown,
     model: Option<String>,
+    inherited: Option<&Inherited>,
     at: Moment,
 ) -> CostSummary {
     let summary = CostSummary::new(state, limits, breakdown, model, at);
-    match dir.plan().ok().and_then(|plan| plan.inherited) {
-        Some(inherited) => summary.with_inherited(&inherited),
+    match inherited {
+        Some(inherited) => summary.with_inherited(inherited),
         None => summary,
     }
 }

@@ -3,13 +3,13 @@
 use crate::changes::{record_end, record_start};
 use crate::clock::{local_now, random_seed};
 use crate::dialect::dialect_of;
-use crate::driver::drive;
+use crate::driver::{World, drive};
 use crate::live::{LiveWorld, RunMarker, WorldConfig};
 use crate::notification::{Notification, NotificationBody};
 use crate::observer::Observer;
 use crate::run_report::{RunReport, write_final_status, write_summaries};
 use crate::run_request::RunRequest;
-use crate::{Environment, RunError, SuperviseError, World};
+use crate::{Environment, RunError, SuperviseError};
 use longhaul_agent::{AgentContext, Dialect};
 use longhaul_core::{CancelSource, Event, Moment, OutcomeKind, Policy, Run, RunId, SessionPlan, draw_uuid};
 use longhaul_store::{Binary, Day, EnvNames, Home, NewRun, Plan, RunDir, harness_variables};
@@ -47,6 +47,7 @@ pub(crate) async fn supervise(
         dir,
         dialect,
         context,
+        inherited: plan.inherited,
         missing: Vec::new(),
     };
     let world = LiveWorld::new(config, journal, cancels, observer);
@@ -84,10 +85,10 @@ impl RunningSupervisor<'_> {
                 let (finished_at, attempts) = (world.now().at, run.state().attempts());
                 world.subscribers.each(|each| each.on_attempts_complete(attempts));
                 let ended = &world.ended;
-                let report =
-                    RunReport::new(dir, run, outcome, finished_at, &ended.snapshot, ended.startup_message());
+                let (snapshot, message) = (&ended.snapshot, ended.startup_message());
+                let report = RunReport::new(dir, run, spec, outcome, finished_at, snapshot, message);
                 let costs = world.subscribers.recorder.costs();
-                write_summaries(dir, run, policy, spec.harness, &report, costs);
+                write_summaries(dir, run, spec, config.inherited.as_ref(), &report, costs);
                 if outcome.kind == OutcomeKind::Suspended {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.

@@ -19,7 +19,6 @@ const NAME_CHARS_MAX: usize = 100;
 /// Writes the diagnostics of one project.
 #[derive(Clone, Debug)]
 pub struct Diagnostics {
-    /// The project's `.claude` directory.
     dir: PathBuf,
     zone: TimeZone,
 }

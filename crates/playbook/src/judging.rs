@@ -8,11 +8,9 @@
 mod chunks;
 mod curate;
 mod excerpt;
-mod merge_reflections;
 mod question;
 mod reflect;
 mod reflection;
-mod render_playbook;
 mod reply;
 
 pub use curate::curate;

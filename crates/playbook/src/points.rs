@@ -11,7 +11,7 @@ mod section;
 mod select;
 mod serialize;
 mod similarity;
-mod verdict;
+mod text_size;
 
 #[cfg(test)]
 mod tests;
@@ -24,7 +24,7 @@ pub(crate) use operation::Operation;
 pub use parse::ReadError;
 pub use section::Section;
 pub use similarity::{THRESHOLD, threshold};
-pub use verdict::{PointVerdict, Tag};
+pub use text_size::TextSize;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -69,6 +69,30 @@ pub struct Point {
 #[serde(transparent)]
 pub struct PointId(String);
 
+/// The verdict about one point in a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tag {
+    /// Id of the point.
+    pub name: PointId,
+    /// Verdict.
+    pub tag: PointVerdict,
+    /// Reason for the verdict.
+    #[serde(default)]
+    pub rationale: String,
+}
+
+/// The effect of a point in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PointVerdict {
+    /// It helped.
+    Helpful,
+    /// It did harm.
+    Harmful,
+    /// It had no effect, or it was not used.
+    Neutral,
+}
+
 impl PointId {
     /// Returns the id as text.
     pub fn as_str(&self) -> &str {
@@ -107,7 +131,6 @@ impl Playbook {
         &self.sections[section as usize]
     }
 
-    /// Returns the points of a section for changes.
     pub(crate) fn section_mut(&mut self, section: Section) -> &mut Vec<Point> {
         &mut self.sections[section as usize]
     }
@@ -117,7 +140,6 @@ impl Playbook {
         Section::ALL.iter().flat_map(|section| self.section(*section).iter().map(|point| (*section, point)))
     }
 
-    /// Returns every point for changes.
     fn points_mut(&mut self) -> impl Iterator<Item = &mut Point> {
         self.sections.iter_mut().flatten()
     }

@@ -35,21 +35,13 @@ pub struct Templates {
 }
 
 impl Template {
-    fn file_name(self) -> &'static str {
+    /// Returns the name of the user's file and the built-in text.
+    fn file(self) -> (&'static str, &'static str) {
         match self {
-            Template::Reflector => "reflector.txt",
-            Template::Curator => "curator.txt",
-            Template::Reflection => "reflection.txt",
-            Template::Playbook => "playbook.txt",
-        }
-    }
-
-    fn bundled(self) -> &'static str {
-        match self {
-            Template::Reflector => include_str!("templates/prompts/reflector.txt"),
-            Template::Curator => include_str!("templates/prompts/curator.txt"),
-            Template::Reflection => include_str!("templates/prompts/reflection.txt"),
-            Template::Playbook => include_str!("templates/prompts/playbook.txt"),
+            Template::Reflector => ("reflector.txt", include_str!("templates/prompts/reflector.txt")),
+            Template::Curator => ("curator.txt", include_str!("templates/prompts/curator.txt")),
+            Template::Reflection => ("reflection.txt", include_str!("templates/prompts/reflection.txt")),
+            Template::Playbook => ("playbook.txt", include_str!("templates/prompts/playbook.txt")),
         }
     }
 }
@@ -71,15 +63,15 @@ impl Templates {
     /// # Errors
     /// Returns [`UserError`] if a user's template cannot be read or filled.
     pub fn fill(&self, template: Template, values: &[(&str, &str)]) -> Result<String, UserError> {
-        let Some(dir) = &self.dir else { return fill(template.bundled(), values) };
-        let path = dir.join(template.file_name());
+        let (name, bundled) = template.file();
+        let Some(dir) = &self.dir else { return fill(bundled, values) };
+        let path = dir.join(name);
         let failed = |verb: &str, cause: &dyn Display, hint: &str| {
             let message = format!("cannot {verb} the template {}: {cause}", path.display());
             UserError::new(message, format!("{hint}, or move the file away to use the built-in template"))
         };
         let text = read(&path).map_err(|cause| failed("read", &cause, "make it a readable text file"))?;
-        fill(text.as_deref().unwrap_or(template.bundled()), values)
-            .map_err(|error| failed("fill", &error, &error.hint))
+        fill(text.as_deref().unwrap_or(bundled), values).map_err(|error| failed("fill", &error, &error.hint))
     }
 }
 
@@ -115,7 +107,7 @@ mod tests {
                 .fill(template, values(template))
                 .expect("a bundled template can be filled");
             for (name, value) in values(template) {
-                assert_eq!(filled.matches(value).count(), 1, "{name} in {}", template.file_name());
+                assert_eq!(filled.matches(value).count(), 1, "{name} in {template:?}");
             }
         }
     }

@@ -6,30 +6,26 @@
 //! Items that cannot be learned now stay queued or are stored as failed. A worker never discards an item and
 //! never decides about retries: `longhaul_core::ApiCall` and `longhaul_core::Backoff` do.
 
-mod learn_steps;
 mod lock;
 mod recorded_judge;
 mod retention;
 mod steps;
 mod transcript;
 
-pub use learn_steps::LearnSteps;
 pub use lock::WorkerLock;
-pub(crate) use steps::{StepError, StepInput, WorkerSteps};
+pub use steps::LearnRules;
 
 use crate::database::{Item, JudgeKind, LearnResult, LearningDb, NextItem, Slice, SliceState};
 use crate::failpoints::{Failpoint, pass};
 use crate::judge::{Clock, RetryAdvice};
-use crate::judging::JudgeQuestion;
 use crate::{Judge, LearningPaths};
 use longhaul_core::{Moment, Preset, Span};
 use longhaul_store::DatabaseError;
-use recorded_judge::RecordedJudge;
 use retention::prune;
-use std::collections::BTreeSet;
-use std::io;
+use std::fmt::Display;
 use std::path::Path;
-use transcript::{Rows, SLICE_BYTES_MAX};
+use steps::StepError;
+use transcript::SLICE_BYTES_MAX;
 
 // After a longer outage the next worker continues. The end of any session starts one.
 const LINGER_MAX: Span = Span::from_hours(1);
@@ -53,8 +49,8 @@ pub struct Worker<'a> {
     /// Transcript to process, or `None` for all. An item that a hook queues meanwhile waits for the next
     /// session, because the hook starts no second worker.
     pub transcript: Option<&'a Path>,
-    /// Questions to the judge and their effects.
-    pub steps: &'a dyn WorkerSteps,
+    /// Prompts for the judge and the rule for duplicates.
+    pub rules: &'a LearnRules,
     /// Clock and random numbers.
     pub clock: &'a dyn Clock,
     /// Whether to wait for items that are not due yet, for an hour at most.
@@ -117,12 +113,12 @@ impl Worker<'_> {
             else {
                 return Ok(WorkerReport { other_worker_active: true, ..report });
             };
-            let mut learning = self.open()?;
+            let mut learning = self.open_verified()?;
             let mut may_reopen = true;
             loop {
                 match self.drain(&mut learning, &mut report).await {
                     Err(DatabaseError::Damaged { .. }) if may_reopen => {
-                        learning = self.reopen()?;
+                        learning = self.open_verified()?;
                         // If nothing was moved aside now, either another process did it or the new database
                         // is damaged too.
                         may_reopen = learning.damaged_copy().is_some();
@@ -148,28 +144,12 @@ impl Worker<'_> {
         learning.next(self.kind, self.destination, self.transcript, now)
     }
 
-    fn open(&self) -> Result<LearningDb, DatabaseError> {
-        let learning = LearningDb::open(self.paths)?;
-        match learning.quick_check() {
-            Err(DatabaseError::Damaged { .. }) => self.reopen(),
-            Err(error) => Err(error),
-            Ok(()) => {
-                self.report_damaged_copy(&learning);
-                Ok(learning)
-            }
-        }
-    }
-
-    fn reopen(&self) -> Result<LearningDb, DatabaseError> {
+    fn open_verified(&self) -> Result<LearningDb, DatabaseError> {
         let learning = LearningDb::replace_if_damaged(self.paths)?;
-        self.report_damaged_copy(&learning);
-        Ok(learning)
-    }
-
-    fn report_damaged_copy(&self, learning: &LearningDb) {
         if let Some(path) = learning.damaged_copy() {
             (self.on_event)(WorkerEvent::DatabaseDamaged(path));
         }
+        Ok(learning)
     }
 
     /// Processes items until none is due, or until a person is needed.
@@ -292,63 +272,9 @@ impl Worker<'_> {
             }
         }
     }
-
-    /// Processes a slice from its state until the playbook is updated. Returns a summary.
-    async fn process_slice(
-        &self,
-        learning: &mut LearningDb,
-        item: &Item,
-        slice: &Slice,
-    ) -> Result<String, StepError> {
-        let needs_reflection = slice.state == SliceState::Started;
-        // A slice with a reflection is not read again, because the file may have changed.
-        let bytes = if needs_reflection {
-            let path = &item.queued.transcript;
-            transcript::read(path, slice.part).map_err(|cause| StepError::Never(unreadable(path, &cause)))?
-        } else {
-            Vec::new()
-        };
-        let rows = Rows::new(&bytes);
-        let judged = learning.judged_rows(&rows.all)?;
-        let unjudged: BTreeSet<i64> = rows.all.difference(&judged).copied().collect();
-        if needs_reflection && rows.all_have_ids && unjudged.is_empty() {
-            return Err(StepError::NO_MESSAGES);
-        }
-        let subject =
-            StepInput { item, slice: slice.id, bytes: &bytes, judged: &judged, at: self.clock.now().at };
-
-        let reflection = match &slice.reflection {
-            Some(reflection) => reflection.clone(),
-            None if !needs_reflection => {
-                return Err(StepError::Never("the stored reflection has an unknown format".to_owned()));
-            }
-            None => {
-                let judge = RecordedJudge::new(self, item, slice.id, JudgeQuestion::Reflector)?;
-                let reflected = self.steps.reflect(&subject, &judge).await?;
-                learning.store_reflection(slice, &reflected, &unjudged)?;
-                pass(Failpoint::Reflected);
-                (self.on_event)(WorkerEvent::Reflected(item));
-                reflected.reflection
-            }
-        };
-        let operations = match &slice.operations {
-            Some(operations) => operations.clone(),
-            None => {
-                let judge = RecordedJudge::new(self, item, slice.id, JudgeQuestion::Curator)?;
-                let operations = self.steps.curate(&subject, &reflection, &judge).await?;
-                learning.store_operations(slice, &operations)?;
-                pass(Failpoint::Curated);
-                (self.on_event)(WorkerEvent::Curated(item));
-                operations
-            }
-        };
-        let learned = self.steps.learn(learning, &subject, &reflection, &operations);
-        pass(Failpoint::Saved);
-        learned
-    }
 }
 
-fn unreadable(path: &Path, cause: &io::Error) -> String {
+fn unreadable(path: &Path, cause: &dyn Display) -> String {
     format!("cannot read {}: {cause}", path.display())
 }
 

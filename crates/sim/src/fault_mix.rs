@@ -33,9 +33,6 @@ pub(crate) enum FaultPoint {
 }
 
 impl FaultPoint {
-    const ALL: [FaultPoint; 4] =
-        [FaultPoint::Spawn, FaultPoint::Request, FaultPoint::Tool, FaultPoint::Answer];
-
     pub(crate) fn new(fault: Fault) -> FaultPoint {
         match fault {
             Fault::AgentMissing
@@ -73,8 +70,6 @@ impl FaultPoint {
 pub(crate) struct FaultMix {
     /// The chance of each fault at each occurrence of its point.
     odds: [u32; FAULTS],
-    /// The chance of any fault at each point. With it, a single draw decides the common case.
-    any_odds: [u32; FaultPoint::ALL.len()],
     /// Number of faults after which no further fault strikes, so that every run of a bounded world must
     /// finish.
     pub faults_max: u32,
@@ -190,17 +185,10 @@ impl FaultMix {
 
     pub(crate) fn set_odds(&mut self, fault: Fault, per_million: u32) {
         self.odds[fault as usize] = per_million;
-        let point = FaultPoint::new(fault);
-        let faults_of_point = Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point);
-        self.any_odds[point as usize] =
-            faults_of_point.map(|fault| self.fault_odds(fault)).sum::<u32>().min(1_000_000);
     }
 
     /// Returns the fault that strikes at this occurrence of `point`, if any. `roll` is below a million.
     pub(crate) fn fault_at(&self, point: FaultPoint, roll: u32) -> Option<Fault> {
-        if roll >= self.any_odds[point as usize] {
-            return None;
-        }
         let mut below = 0;
         Fault::ALL.iter().copied().filter(|fault| FaultPoint::new(*fault) == point).find(|fault| {
             below += self.odds[*fault as usize];

@@ -3,7 +3,6 @@
 
 use crate::coverage::Coverage;
 use crate::profile::Profile;
-use crate::quantiles::Quantiles;
 use crate::seed_plan::SeedPlan;
 use crate::sim_run::{SimResult, SimRun, Trace};
 use longhaul_core::{Fault, Policy, Span, Usd};
@@ -41,6 +40,34 @@ pub struct Forecast {
     pub first_violation: Option<String>,
 }
 
+/// The 10th, 50th and 90th percentile, and the maximum.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Quantiles<T> {
+    /// The 10th percentile.
+    pub p10: T,
+    /// The median.
+    pub p50: T,
+    /// The 90th percentile.
+    pub p90: T,
+    /// The maximum.
+    pub max: T,
+}
+
+impl<T: Copy + Ord + Default> Quantiles<T> {
+    /// Computes the quantiles of `values`. They are zero if there are no values.
+    pub(crate) fn new(values: impl IntoIterator<Item = T>) -> Quantiles<T> {
+        let mut values: Vec<T> = values.into_iter().collect();
+        values.sort_unstable();
+        // The smallest value that `percent` percent of the values do not exceed.
+        let percentile = |percent: usize| {
+            let rank = (values.len() * percent).div_ceil(100).max(1);
+            values.get(rank - 1).copied().unwrap_or_default()
+        };
+        Quantiles { p10: percentile(10), p50: percentile(50), p90: percentile(90), max: percentile(100) }
+    }
+}
+
 /// Simulates `runs` runs of `policy` in the world of `profile`, starting at `seed`.
 pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> Forecast {
     let mut forecast = Forecast { runs, ..Forecast::default() };
@@ -48,7 +75,7 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
     let mut results: Vec<SimResult> = Vec::new();
     for seed in (0..runs).map(|run| seed.wrapping_add(run)) {
         let plan = SeedPlan::new(policy, profile.mix(), seed);
-        match SimRun::new(seed, &plan, &mut coverage, Trace::off()).run() {
+        match SimRun::new(seed, &plan, &mut coverage, &mut Trace::off()).run() {
             Ok(result) => results.push(result),
             Err(violation) => {
                 forecast.violations += 1;
@@ -64,20 +91,13 @@ pub fn forecast(policy: &Policy, profile: &Profile, runs: u64, seed: u64) -> For
     }
     let faults = Fault::ALL.iter().map(|fault| (*fault, coverage.attempts_with(*fault)));
     forecast.faults = faults.filter(|(_, count)| *count > 0).collect();
-    forecast.attempts = quantiles(&results, |result| result.attempts);
-    forecast.wall = quantiles(&results, |result| result.wall);
-    forecast.waiting = quantiles(&results, |result| result.waiting);
-    forecast.cost = quantiles(&results, |result| result.spend);
-    forecast.requests = quantiles(&results, |result| result.requests);
-    forecast.failed_requests = quantiles(&results, |result| result.failed_requests);
+    forecast.attempts = Quantiles::new(results.iter().map(|result| result.attempts));
+    forecast.wall = Quantiles::new(results.iter().map(|result| result.wall));
+    forecast.waiting = Quantiles::new(results.iter().map(|result| result.waiting));
+    forecast.cost = Quantiles::new(results.iter().map(|result| result.spend));
+    forecast.requests = Quantiles::new(results.iter().map(|result| result.requests));
+    forecast.failed_requests = Quantiles::new(results.iter().map(|result| result.failed_requests));
     forecast
-}
-
-fn quantiles<T: Copy + Ord + Default>(
-    results: &[SimResult],
-    value: impl Fn(&SimResult) -> T,
-) -> Quantiles<T> {
-    Quantiles::new(results.iter().map(value).collect())
 }
 
 #[cfg(test)]

@@ -4,7 +4,6 @@ use crate::rng::Rng;
 use longhaul_core::word_enum;
 
 word_enum! {
-    /// A point of the loop at which the supervisor dies.
     pub(crate) enum KillPoint {
         /// An event arrived and is lost.
         BeforeStep = "before_step",

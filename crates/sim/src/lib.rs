@@ -19,7 +19,6 @@ mod oracles;
 #[cfg(test)]
 mod outages;
 mod profile;
-mod quantiles;
 mod rng;
 mod seed_plan;
 mod sim_run;
@@ -29,10 +28,9 @@ mod world;
 
 pub use coverage::{Coverage, Subject};
 pub use failed_seeds::{parse_failed, with_failed};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Forecast, Quantiles, forecast};
 pub use oracles::{Oracle, Violation};
 pub use profile::{Profile, ProfileError, Rate};
-pub use quantiles::Quantiles;
 pub use swarm::{SeedFailure, SwarmStats, journal, rerun, swarm, trace};
 
 use fault_mix::Interval;

@@ -127,7 +127,6 @@ impl Profile {
         counts.profile(runs.len())
     }
 
-    /// Converts this profile to a fault mix.
     pub(crate) fn mix(&self) -> FaultMix {
         let mut mix = FaultMix::calm();
         mix.work = Interval::new(self.tool_calls[0].into(), self.tool_calls[1].into());

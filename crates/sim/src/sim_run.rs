@@ -51,7 +51,7 @@ pub(crate) struct SimResult {
 pub(crate) struct SimRun<'a> {
     plan: &'a SeedPlan,
     coverage: &'a mut Coverage,
-    pub trace: Trace,
+    trace: &'a mut Trace,
     pub world: World,
     /// The records, each with the time of its step.
     pub journal: Vec<(Moment, Record)>,
@@ -71,7 +71,12 @@ pub(crate) struct SimRun<'a> {
 }
 
 impl<'a> SimRun<'a> {
-    pub(crate) fn new(seed: u64, plan: &'a SeedPlan, coverage: &'a mut Coverage, trace: Trace) -> SimRun<'a> {
+    pub(crate) fn new(
+        seed: u64,
+        plan: &'a SeedPlan,
+        coverage: &'a mut Coverage,
+        trace: &'a mut Trace,
+    ) -> SimRun<'a> {
         let mut world = World::new(seed, plan.mix.clone(), &plan.policy, START);
         if plan.session_exists {
             world.sessions.entry(plan.session.id().clone()).or_default().has_content = true;
@@ -143,7 +148,7 @@ impl<'a> SimRun<'a> {
         let at = self.world.now;
         let kill = self.kills.draw(&mut self.world.rng, self.world.mix.kill);
         if let Some(point @ KillPoint::BeforeStep) = kill {
-            self.trace.lost(at, &event);
+            self.trace.event(at, "lost: ", &event);
             return self.crash(point);
         }
         let now = Now { at, roll: self.world.rng.bits() };
@@ -152,7 +157,7 @@ impl<'a> SimRun<'a> {
         let inspected = matches!(event, Event::SessionInspected(_));
         self.cover(&event);
         self.watch.receive(now.at, &event)?;
-        self.trace.event(at, &event);
+        self.trace.event(at, "", &event);
         // Deciding every wait nine times would halve the speed, and a sample detects the same errors.
         let sampled = matches!(event, Event::Exited(_)) && self.world.rng.one_in(SPREAD_SAMPLE);
         let before = sampled.then(|| (self.run.clone(), event.clone()));

@@ -4,7 +4,7 @@ use crate::coverage::{Coverage, Subject};
 use crate::oracles::Violation;
 use crate::seed_plan;
 use crate::sim_run::{SimRun, Trace};
-use crate::workflow;
+use crate::workflow::{self, WorkflowSim};
 use longhaul_core::{Moment, Record};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -89,7 +89,7 @@ pub fn rerun(subject: Subject, seeds: &[u64]) -> SwarmStats {
 fn run_chunk(subject: Subject, seeds: impl Iterator<Item = u64>, stats: &mut SwarmStats) {
     for seed in seeds {
         stats.seeds += 1;
-        match simulate(subject, seed, &mut stats.coverage) {
+        match simulate(subject, seed, &mut stats.coverage, &mut Trace::off()) {
             Ok((steps, starts)) => {
                 stats.steps += steps;
                 stats.starts += starts;
@@ -100,45 +100,49 @@ fn run_chunk(subject: Subject, seeds: impl Iterator<Item = u64>, stats: &mut Swa
 }
 
 /// Simulates one seed. Returns the number of steps, and of attempts or runs.
-fn simulate(subject: Subject, seed: u64, coverage: &mut Coverage) -> Result<(u64, u64), Violation> {
+fn simulate(
+    subject: Subject,
+    seed: u64,
+    coverage: &mut Coverage,
+    trace: &mut Trace,
+) -> Result<(u64, u64), Violation> {
     match subject {
         Subject::Run => {
-            let result = SimRun::new(seed, &seed_plan::plan(seed), coverage, Trace::off()).run()?;
+            let plan = seed_plan::plan(seed);
+            trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
+            let result = SimRun::new(seed, &plan, coverage, trace).run()?;
+            trace.line(|| {
+                let kind = result.outcome.kind;
+                format!("{kind} after {} attempts and {} steps", result.attempts, result.steps)
+            });
             Ok((result.steps, result.attempts.into()))
         }
-        Subject::Workflow => workflow::simulate(seed, coverage),
+        Subject::Workflow => {
+            let plan = workflow::plan(seed);
+            trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
+            let (steps, runs) = WorkflowSim::new(seed, &plan, coverage, trace).run()?;
+            trace.line(|| format!("finished after {runs} runs and {steps} steps"));
+            Ok((steps, runs))
+        }
     }
 }
 
 /// Returns the journal of one seed's run: its records, each with the time of its step. It ends early if an
 /// oracle is violated.
 pub fn journal(seed: u64) -> Vec<(Moment, Record)> {
-    let (plan, mut coverage) = (seed_plan::plan(seed), Coverage::default());
-    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, Trace::off());
+    let (plan, mut coverage, mut trace) = (seed_plan::plan(seed), Coverage::default(), Trace::off());
+    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, &mut trace);
     let _ = sim_run.run();
     sim_run.journal
 }
 
 /// Returns the trace of one seed, line by line. It ends with the outcome or the violation.
 pub fn trace(subject: Subject, seed: u64) -> String {
-    match subject {
-        Subject::Run => trace_run(seed),
-        Subject::Workflow => workflow::trace(seed),
+    let mut trace = Trace::on();
+    if let Err(violation) = simulate(subject, seed, &mut Coverage::default(), &mut trace) {
+        trace.line(|| format!("VIOLATION {violation}"));
     }
-}
-
-fn trace_run(seed: u64) -> String {
-    let (plan, mut coverage, mut trace) = (seed_plan::plan(seed), Coverage::default(), Trace::on());
-    trace.line(|| format!("seed {seed}: {:#?}\n{:?}", plan.policy, plan.mix));
-    let mut sim_run = SimRun::new(seed, &plan, &mut coverage, trace);
-    let result = sim_run.run();
-    sim_run.trace.line(|| match result {
-        Ok(result) => {
-            format!("{} after {} attempts and {} steps", result.outcome.kind, result.attempts, result.steps)
-        }
-        Err(violation) => format!("VIOLATION {violation}"),
-    });
-    sim_run.trace.into_text()
+    trace.into_text()
 }
 
 #[cfg(test)]

@@ -51,14 +51,10 @@ word_enum! {
         Spawn = "spawn",
         /// The inspection of a session ends.
         Inspection = "inspection",
-        /// It becomes known that no summary is needed or that none could start.
-        NoSummary = "no_summary",
-        /// The process that summarizes older work ends.
+        /// The process that summarizes older work ends, or it becomes known that none runs.
         Summary = "summary",
         Check = "check",
-        /// It becomes known that no reviewer could start.
-        NoReview = "no_review",
-        /// The process of the reviewer ends.
+        /// The process of the reviewer ends, or it becomes known that none could start.
         Review = "review",
         Sweep = "sweep",
         Probe = "probe",
@@ -195,10 +191,8 @@ impl World {
                 Err(None) => Event::Exited(self.ended_attempt.as_ref()?.evidence.clone()),
             },
             Timer::Inspection => Event::SessionInspected(self.inspection),
-            Timer::NoSummary => self.one_shot_event(OneShot::Summary),
             Timer::Summary => self.end_one_shot(OneShot::Summary),
             Timer::Check => Event::CheckEnded(self.check_result),
-            Timer::NoReview => self.one_shot_event(OneShot::Review),
             Timer::Review => self.end_one_shot(OneShot::Review),
             Timer::Sweep => Event::Swept(std::mem::take(&mut self.leftover_processes)),
             Timer::Probe => Event::ProcessesProbed(self.process_activity()),
@@ -261,7 +255,6 @@ impl World {
         Some(fault)
     }
 
-    /// Draws whether an additional fault with these odds strikes.
     fn draw_extra_fault(&mut self, odds: u32) -> bool {
         let strikes = self.remaining_faults > 0 && self.rng.chance(odds);
         self.remaining_faults -= u32::from(strikes);

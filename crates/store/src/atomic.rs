@@ -34,9 +34,9 @@ pub fn replace(path: &Path, content: &[u8], durability: Durability) -> Result<()
         })
         .and_then(|()| scratch.persist(path))
         .map_err(StoreError::io("write", path))?;
-    match (durability, path.parent()) {
-        (Durability::Power, Some(dir)) => sync_dir(dir),
-        (Durability::Power, None) | (Durability::Process, _) => Ok(()),
+    match durability {
+        Durability::Process => Ok(()),
+        Durability::Power => path.parent().map_or(Ok(()), sync_dir),
     }
 }
 
@@ -47,11 +47,8 @@ pub fn replace_json(path: &Path, value: &impl Serialize, durability: Durability)
 
 /// Returns `value` as indented JSON that ends in a newline.
 pub(crate) fn to_json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>, StoreError> {
-    let mut text = serde_json::to_vec_pretty(value).map_err(|cause| StoreError::Io {
-        action: "write",
-        path: path.to_owned(),
-        cause: cause.into(),
-    })?;
+    let text = serde_json::to_vec_pretty(value).map_err(io::Error::from);
+    let mut text = text.map_err(StoreError::io("write", path))?;
     text.push(b'\n');
     Ok(text)
 }
@@ -75,7 +72,6 @@ impl TempFile {
         TempFile { path: path.with_file_name(name) }
     }
 
-    /// Creates a directory with such a name.
     pub(crate) fn create_dir_next_to(path: &Path) -> Result<TempFile, StoreError> {
         let scratch = TempFile::next_to(path);
         make_dir(&scratch.path).map_err(StoreError::io("create directory", &scratch.path))?;
@@ -120,17 +116,11 @@ pub(crate) fn clear_next_to(path: &Path) {
 
 /// Returns whether a name is that of a temporary file whose process has exited.
 pub(crate) fn is_leftover(name: &str) -> bool {
-    writer_of(name).is_some_and(has_exited)
-}
-
-/// Returns the process that created this temporary name.
-fn writer_of(name: &str) -> Option<Pid> {
-    let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
-    Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)
-}
-
-fn has_exited(pid: Pid) -> bool {
-    test_kill_process(pid) == Err(Errno::SRCH)
+    let writer = || {
+        let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
+        Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)
+    };
+    writer().is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
 }
 
 #[cfg(test)]

@@ -14,32 +14,28 @@ use std::path::Path;
 /// The file is replaced atomically and keeps its modification time. Without ranges it is not touched.
 ///
 /// # Errors
-/// Returns [`StoreError::Io`] if the file cannot be read or written, and [`StoreError::StreamStillGrowing`]
-/// if the file grew meanwhile. The file is then unchanged.
+/// Returns [`StoreError::Io`] if the file cannot be read or written, or if it grew meanwhile. The file is then
+/// unchanged.
 pub fn compact(path: &Path, dropped: &[Range<u64>]) -> Result<(), StoreError> {
     if dropped.is_empty() {
         return Ok(());
     }
     let scratch = TempFile::next_to(path);
-    let rewrite = || -> io::Result<bool> {
+    let rewrite = || -> io::Result<()> {
         let source = open_regular(path)?;
         let before = source.metadata()?;
         let mut target = scratch.create()?;
         copy_without(&source, dropped, &mut target)?;
         if source.metadata()?.len() != before.len() {
-            return Ok(false);
+            return Err(io::Error::other("it is still being written to"));
         }
         target.set_permissions(before.permissions())?;
         target.set_times(FileTimes::new().set_modified(before.modified()?))?;
         // Without this sync, a power cut after the rename could lose the original.
         target.sync_data()?;
-        scratch.persist(path)?;
-        Ok(true)
+        scratch.persist(path)
     };
-    match rewrite().map_err(StoreError::io("compact", path))? {
-        true => Ok(()),
-        false => Err(StoreError::StreamStillGrowing(path.to_owned())),
-    }
+    rewrite().map_err(StoreError::io("compact", path))
 }
 
 /// Copies a file without these ranges of bytes, which are in order.

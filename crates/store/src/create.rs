@@ -1,14 +1,17 @@
-//! Creates a run's directory. It is built under a hidden name and renamed once it has its plan and journal.
-//! So a run exists completely or not at all. This module never starts a process.
+//! Creates the directory of a run or a workflow. It is built under a hidden name and renamed once it has its plan
+//! and journal. So a run exists completely or not at all. This module never starts a process.
 
 use crate::atomic::{TempFile, to_json};
 use crate::files::{make_dir, make_dirs, private, sync_dir};
 use crate::find_run::dir_with_id;
 use crate::run_id::ids;
-use crate::{Day, Home, Journal, JournalDir, Plan, RunDir, StoreError, failpoint_io};
-use longhaul_core::RunId;
+use crate::{
+    Day, Home, Journal, JournalDir, Plan, RunDir, StoreError, WorkflowDir, WorkflowPlan, failpoint_io,
+};
+use longhaul_core::{RunId, WorkflowRecord};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -89,6 +92,49 @@ impl Home {
         Ok(NewRun { dir, journal })
     }
 
+    /// Creates a workflow under the local date `day`, with an id drawn from `roll` that no run has, and makes it
+    /// durable. Nothing of it remains after a failure. The returned journal is empty and locked.
+    pub fn create_workflow(
+        &self,
+        day: &Day,
+        roll: u64,
+        plan: &WorkflowPlan,
+    ) -> Result<(WorkflowDir, Journal<WorkflowRecord>), StoreError> {
+        let (day_path, first_of_day) = open_day(&self.workflows_path(), day)?;
+        let scratch = TempFile::create_dir_next_to(&day_path.join("workflow"))?;
+        let hidden = WorkflowDir::new(scratch.path.clone(), RunId::from(""));
+        let mut journal = fill(&hidden, &[hidden.requests_path()], plan)?;
+        let (path, id) = self.commit(&scratch, &day_path, None, roll)?;
+        make_durable(&path, &day_path, first_of_day)?;
+        let dir = WorkflowDir::new(path, id);
+        journal.set_path(dir.journal_path());
+        Ok((dir, journal))
+    }
+
+    /// Waits for other starts of workflows, and locks them out until the returned file is dropped, so that two that
+    /// start at the same time see each other. Fails if a workflow other than `own` has a supervisor and works in this
+    /// directory, in one that contains it, or in one within it.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::ProjectBusy`] with the other workflow.
+    pub fn lock_project(&self, project_dir: &Path, own: Option<&RunId>) -> Result<Option<File>, StoreError> {
+        let workflows = self.workflows_path();
+        make_dirs(&workflows)?;
+        let lock = lock_dir(&workflows);
+        for other in self.workflows_newest_first()? {
+            if own == Some(other.id()) || !Journal::is_locked(&other.journal_path()).unwrap_or(false) {
+                continue;
+            }
+            let Ok(plan) = other.plan() else { continue };
+            let held = plan.project_dir.as_path();
+            if held.starts_with(project_dir) || project_dir.starts_with(held) {
+                let (project, held) = (project_dir.to_owned(), held.to_owned());
+                return Err(StoreError::ProjectBusy { project, holder: other.id().clone(), held });
+            }
+        }
+        Ok(lock)
+    }
+
     /// Returns the path of a run with this id. The path is not reserved.
     pub fn path_for(&self, placement: &Placement, day: &Day, id: &RunId) -> PathBuf {
         let runs = placement.runs_dir.clone().unwrap_or_else(|| self.runs_path());
@@ -135,8 +181,9 @@ impl Home {
 
     /// Returns the directory of a run or a workflow that has this id, in the home or below `runs`.
     pub(crate) fn existing_dir(&self, runs: &Path, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
-        let workflow = dir_with_id(&self.workflows_path(), id)?;
-        Ok(self.find_exact(id)?.or(dir_with_id(runs, id)?).or(workflow))
+        // `runs` is usually one of the others, and is then searched once.
+        let parents = BTreeSet::from([self.runs_path(), self.workflows_path(), runs.to_owned()]);
+        parents.iter().find_map(|parent| dir_with_id(parent, id).transpose()).transpose()
     }
 
     /// Makes a run outside the home durable and links to it from the home. Directories above its day belong
@@ -180,7 +227,6 @@ fn sync_day(day_path: &Path, first_of_day: bool) -> Result<(), StoreError> {
     day_path.ancestors().take(if first_of_day { 3 } else { 1 }).try_for_each(sync_dir)
 }
 
-/// Locks the directory until the returned file is dropped.
 pub(crate) fn lock_dir(dir: &Path) -> Option<File> {
     let dir = File::open(dir).ok()?;
     dir.lock().ok()?;
@@ -228,7 +274,6 @@ fn write_plan(path: &Path, plan: &impl Serialize) -> Result<(), StoreError> {
     write().map_err(StoreError::io("write plan", path))
 }
 
-/// Returns whether a rename failed because the target name is in use.
 pub(crate) fn is_occupied(kind: io::ErrorKind) -> bool {
     use io::ErrorKind::{AlreadyExists, DirectoryNotEmpty, NotADirectory};
     matches!(kind, AlreadyExists | DirectoryNotEmpty | NotADirectory)

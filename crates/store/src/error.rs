@@ -147,9 +147,6 @@ pub enum StoreError {
         /// Project directory of the other workflow.
         held: PathBuf,
     },
-    /// A stream grew while it was being compacted. It is unchanged.
-    #[error("cannot compact {}: it is still being written to", .0.display())]
-    StreamStillGrowing(PathBuf),
 }
 
 impl StoreError {

@@ -1,8 +1,8 @@
-//! Finds a run by the user's input. It reads directory entries and, for `@`, the status and the plan of the last
-//! runs. It reads a journal only to check whether a run is unfinished.
+//! Lists and finds runs and workflows. It reads directory entries, for `@` the status and the plan of the last runs, and
+//! for the name of a workflow the plans. It reads a journal only to check whether a run is unfinished.
 
 use crate::files::if_exists;
-use crate::{Day, Home, Journal, JournalDir, RunDir, StoreError};
+use crate::{Day, Home, Journal, JournalDir, RunDir, StoreError, WorkflowDir};
 use longhaul_core::{Outcome, OutcomeKind, Run, RunId};
 use std::fs;
 use std::io;
@@ -51,7 +51,8 @@ impl Home {
     ///
     /// A home that does not exist has no runs.
     pub fn runs_newest_first(&self) -> Result<impl Iterator<Item = RunDir> + use<>, StoreError> {
-        Ok(days_newest_first(&self.runs_path())?.into_iter().flat_map(|day| runs_of_day(&day)))
+        let days = days_newest_first(&self.runs_path())?.into_iter();
+        Ok(days.flat_map(|day| newest_first(unsorted_runs_of_day(&day))))
     }
 
     /// Returns whether a run with this id has an outcome. `None` if its journal cannot be read.
@@ -72,6 +73,38 @@ impl Home {
     /// count.
     pub(crate) fn find_exact(&self, id: &RunId) -> Result<Option<PathBuf>, StoreError> {
         dir_with_id(&self.runs_path(), id)
+    }
+
+    /// Returns the directory of all workflows, by date.
+    pub fn workflows_path(&self) -> PathBuf {
+        self.path().join("workflows")
+    }
+
+    /// Returns every workflow, newest first. Directories that are still being created are not included.
+    pub fn workflows_newest_first(&self) -> Result<Vec<WorkflowDir>, StoreError> {
+        let days = days_newest_first(&self.workflows_path())?;
+        let workflows = days.iter().flat_map(|day| {
+            let visible = names(day).unwrap_or_default().into_iter().filter(|name| !name.starts_with('.'));
+            visible.map(move |name| WorkflowDir::new(day.join(&name), RunId::from(name)))
+        });
+        Ok(newest_first(workflows))
+    }
+
+    /// Finds the workflow with this id, the newest one with this name, or the only one whose id starts with
+    /// `request`. Returns `None` if `request` names none.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::AmbiguousRun`] if several ids start with `request`.
+    pub fn find_workflow(&self, request: &str) -> Result<Option<WorkflowDir>, StoreError> {
+        let workflows = self.workflows_newest_first()?;
+        let is_named =
+            |dir: &&WorkflowDir| dir.plan().is_ok_and(|plan| plan.name.as_deref() == Some(request));
+        let exact = workflows.iter().find(|dir| dir.id().as_str() == request);
+        if let Some(found) = exact.or_else(|| workflows.iter().find(is_named)) {
+            return Ok(Some(found.clone()));
+        }
+        let has_prefix = |dir: &WorkflowDir| !request.is_empty() && dir.id().as_str().starts_with(request);
+        only_match(request, workflows.into_iter().filter(has_prefix).collect())
     }
 }
 
@@ -136,17 +169,23 @@ pub(crate) fn run_named(day: &Path, name: &str) -> Option<RunDir> {
 /// Returns the runs of one day in any order, without those that are still being created. A day that is
 /// removed meanwhile has none.
 pub(crate) fn unsorted_runs_of_day(day: &Path) -> impl Iterator<Item = RunDir> {
-    names(day).unwrap_or_default().into_iter().filter_map(move |name| run_named(day, &name))
+    fs::read_dir(day).into_iter().flatten().flatten().filter_map(move |entry| {
+        let name = entry.file_name().into_string().ok()?;
+        // A day has many runs, and hardly any is a link.
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            return (!name.starts_with('.')).then(|| RunDir::new(entry.path(), RunId::from(name.as_str())));
+        }
+        run_named(day, &name)
+    })
 }
 
-/// Returns the runs of one day, newest first. A day that is removed meanwhile has none.
-fn runs_of_day(day: &Path) -> Vec<RunDir> {
-    let mut runs: Vec<(SystemTime, RunDir)> =
-        unsorted_runs_of_day(day).filter_map(|run| Some((run.created_at().ok()?, run))).collect();
-    runs.sort_by(|(one, one_run), (other, other_run)| {
-        other.cmp(one).then_with(|| one_run.id().cmp(other_run.id()))
+/// Sorts runs or workflows, newest first, and leaves out those without a plan.
+fn newest_first<D: Deref<Target = JournalDir>>(dirs: impl Iterator<Item = D>) -> Vec<D> {
+    let mut dirs: Vec<(SystemTime, D)> = dirs.filter_map(|dir| Some((dir.created_at().ok()?, dir))).collect();
+    dirs.sort_by(|(one, one_dir), (other, other_dir)| {
+        other.cmp(one).then_with(|| one_dir.id().cmp(other_dir.id()))
     });
-    runs.into_iter().map(|(_, run)| run).collect()
+    dirs.into_iter().map(|(_, dir)| dir).collect()
 }
 
 /// Returns the names in a directory that are UTF-8, as all names of runs and days are.

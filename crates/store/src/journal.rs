@@ -11,8 +11,7 @@ mod loaded;
 pub use follower::JournalFollower;
 pub use loaded::{JournalEntry, LoadedJournal};
 
-use crate::files::private;
-use crate::regular::open_regular_with;
+use crate::files::{open_regular_with, private};
 use crate::{StoreError, failpoint_io, open_regular, read_regular};
 use longhaul_core::{Moment, Record};
 use serde::Serialize;

@@ -9,10 +9,8 @@
 mod catch_up;
 mod costs;
 mod entry;
-mod location;
 mod open;
 mod query;
-mod row;
 mod stale;
 mod verify;
 mod write;

@@ -4,7 +4,6 @@ use jiff::tz::TimeZone;
 use std::ffi::OsStr;
 use std::fs;
 
-/// The file that describes the time zone on Linux and macOS.
 const LOCAL_ZONE_FILE: &str = "/etc/localtime";
 
 /// Returns the time zone of this machine, given the value of the variable `TZ`. It has no name: to find the name,

@@ -216,7 +216,6 @@ impl RunDir {
     }
 }
 
-/// Returns the numbers that name the entries of a directory, in order.
 fn numbers(dir: &Path) -> Result<Vec<u32>, StoreError> {
     let entries = fs::read_dir(dir).map_err(StoreError::io("list", dir))?;
     let mut numbers: Vec<u32> =

@@ -2,8 +2,7 @@
 //! runs of the user on this machine. The lock is the kernel's (flock), so a process that dies releases it.
 //! The file's content only names the holder for an error message.
 
-use crate::files::{make_dirs, private};
-use crate::regular::open_regular_with;
+use crate::files::{make_dirs, open_regular_with, private};
 use crate::{Home, StoreError, failpoint_io};
 use longhaul_core::{RunId, SessionId};
 use std::fmt::Write as _;
@@ -41,7 +40,9 @@ impl SessionLock {
         make_dirs(&dir)?;
         let path = dir.join(file_name(session.as_str()) + ".lock");
         loop {
-            let file = open(&path).map_err(StoreError::io("lock session", &path))?;
+            let mut options = private();
+            options.read(true).write(true).create(true).truncate(false);
+            let file = failpoint_io::open(&options, &path).map_err(StoreError::io("lock session", &path))?;
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
@@ -104,10 +105,6 @@ fn unused_lock(home: &Home, path: PathBuf) -> Option<SessionLock> {
     let is_finished = holder(&file).is_none_or(|run| home.is_finished(&run) == Some(true));
     let is_unused = is_finished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
     is_unused.then(|| SessionLock { file, path, is_kept: false })
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    failpoint_io::open(private().read(true).write(true).create(true).truncate(false), path)
 }
 
 fn holder(file: &File) -> Option<RunId> {

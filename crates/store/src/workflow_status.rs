@@ -123,21 +123,15 @@ impl WorkflowStatus {
             };
             let item = |(key, item): (RunKey, &ItemState)| {
                 let run = item.share.map(|_| key.run_id(id, &phase.name));
-                let problem = run.as_ref().filter(|_| has_result(item.status));
-                let problem = problem.and_then(|run| problem_of(key, run));
+                // Otherwise the stored result is that of an earlier end of the run.
+                let ended = run.as_ref().filter(|_| matches!(item.status, ItemStatus::Ended { .. }));
+                let problem = ended.and_then(|run| problem_of(key, run));
+                let until = if let ItemStatus::Parked { until } = item.status { Some(until) } else { None };
                 ItemReport {
                     item: phase.has_items.then(|| item.name.clone()),
                     run,
                     status: item_status(item.status).to_owned(),
-                    until: match item.status {
-                        ItemStatus::Parked { until } => Some(until.into()),
-                        ItemStatus::Pending
-                        | ItemStatus::Resuming { .. }
-                        | ItemStatus::Live
-                        | ItemStatus::Limited { .. }
-                        | ItemStatus::Suspended
-                        | ItemStatus::Ended { .. } => None,
-                    },
+                    until: until.map(Rfc3339),
                     total_cost_usd: item.cost.into(),
                     retries: item.retry,
                     problem,
@@ -198,11 +192,6 @@ fn status_word(
             }
         }
     }
-}
-
-/// Returns whether the stored result belongs to this status, and not to an earlier end of the run.
-fn has_result(status: ItemStatus) -> bool {
-    matches!(status, ItemStatus::Ended { .. })
 }
 
 fn item_status(status: ItemStatus) -> &'static str {

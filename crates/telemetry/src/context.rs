@@ -36,8 +36,8 @@ impl Trace {
     /// Returns the trace of the run: the stored one, else a child of `traceparent`, else a new one.
     pub(crate) fn new(dir: &RunDir, traceparent: Option<&str>) -> Trace {
         let path = dir.trace_path();
-        let stored = fs::read(&path).ok().and_then(|bytes| parse_trace(&bytes));
-        stored.unwrap_or_else(|| {
+        let stored = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Trace>(&bytes).ok());
+        stored.filter(|trace| trace.id().is_some()).unwrap_or_else(|| {
             let trace = traceparent.and_then(Trace::from_traceparent).unwrap_or_else(Trace::random);
             // A trace that cannot be stored is used until this supervisor exits.
             let _ = replace_json(&path, &trace, Durability::Process);
@@ -94,11 +94,6 @@ pub(crate) fn context_of(trace: TraceId, span: SpanId, sampled: bool, is_remote:
     let flags = TraceFlags::default().with_sampled(sampled);
     let span = SpanContext::new(trace, span, flags, is_remote, TraceState::default());
     Context::new().with_remote_span_context(span)
-}
-
-fn parse_trace(bytes: &[u8]) -> Option<Trace> {
-    let trace: Trace = serde_json::from_slice(bytes).ok()?;
-    trace.id().is_some().then_some(trace)
 }
 
 /// Generates the ids that were set for the next span.

@@ -23,13 +23,11 @@ type Thread = Option<String>;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum CompletedSpan {
-    /// A turn.
     Turn(TurnSpan),
-    /// A tool call.
     Call(ToolCallSpan),
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TurnSpan {
     /// The API's id of the message.
     pub(crate) id: String,
@@ -155,13 +153,9 @@ impl ConversationSpans {
         let turn = open.unwrap_or(TurnSpan {
             id,
             parent: parent.clone(),
-            session: None,
-            model: None,
             started_at,
             ended_at: at,
-            stop_reason: None,
-            usage: None,
-            is_already_sent,
+            ..TurnSpan::default()
         });
         let turn = TurnSpan {
             session: message.session_id.clone().or(turn.session),

@@ -17,7 +17,6 @@ mod metrics;
 mod observer;
 mod settings;
 mod spans;
-mod time;
 
 pub use context::Trace;
 pub use exporter::{Exporter, Telemetry, TelemetryError};

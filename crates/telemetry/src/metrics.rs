@@ -2,7 +2,6 @@
 
 use crate::attributes::{self, attribute, metrics};
 use crate::conversation::TurnSpan;
-use crate::time::seconds;
 use longhaul_core::{Fault, Outcome, Span, Usage};
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::{Counter, Histogram, Meter};
@@ -95,6 +94,10 @@ impl Metrics {
         let fault = attribute(attributes::FAULT, outcome.fault.map(Fault::as_str));
         self.runs.add(1, &with(common, fault.into_iter().chain([kind])));
     }
+}
+
+fn seconds(span: Span) -> f64 {
+    span.to_std().as_secs_f64()
 }
 
 fn with(common: &[KeyValue], added: impl IntoIterator<Item = KeyValue>) -> Vec<KeyValue> {

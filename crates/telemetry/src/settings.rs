@@ -72,8 +72,13 @@ fn target(
     variable: &impl Fn(&str) -> Option<String>,
     warnings: &mut Vec<String>,
 ) -> Option<Target> {
-    let signal_variable = format!("OTEL_EXPORTER_OTLP_{signal}_ENDPOINT");
-    let endpoint = variable(&signal_variable).or_else(|| variable("OTEL_EXPORTER_OTLP_ENDPOINT"));
+    // The signal's own variable, or else that of all signals, with its name.
+    let setting = |setting: &str| {
+        let own = format!("OTEL_EXPORTER_OTLP_{signal}_{setting}");
+        let names = [own, format!("OTEL_EXPORTER_OTLP_{setting}")];
+        names.into_iter().find_map(|name| Some((variable(&name)?, name)))
+    };
+    let endpoint = setting("ENDPOINT").map(|(endpoint, _)| endpoint);
     let is_enabled = match variable(&format!("OTEL_{signal}_EXPORTER")) {
         Some(exporters) => exporters.split(',').any(|exporter| exporter.trim() == "otlp"),
         None => endpoint.is_some(),
@@ -81,45 +86,32 @@ fn target(
     if !is_enabled {
         return None;
     }
-    let protocols = "is none of grpc, http/protobuf, http/json";
-    let mut reader = SettingReader { signal, variable, warnings };
-    let protocol = reader.read("PROTOCOL", Protocol::default(), protocols, Protocol::parse);
+    let flaw = "is none of grpc, http/protobuf, http/json";
+    let protocol = valid(setting("PROTOCOL"), Protocol::default(), flaw, Protocol::parse, warnings);
     let parse = |value: &str| value.parse().ok().filter(|milliseconds| *milliseconds > 0);
-    let timeout = reader.read("TIMEOUT", TIMEOUT_MS, "is not a number of milliseconds", parse);
+    let timeout = valid(setting("TIMEOUT"), TIMEOUT_MS, "is not a number of milliseconds", parse, warnings);
     let endpoint = endpoint.unwrap_or_else(|| protocol.endpoint().to_owned());
     let endpoint = without_credentials(&endpoint);
     Some(Target { protocol, endpoint, timeout: Duration::from_millis(timeout) })
 }
 
-struct SettingReader<'a, F> {
-    signal: &'a str,
-    variable: &'a F,
-    warnings: &'a mut Vec<String>,
-}
-
-impl<F: Fn(&str) -> Option<String>> SettingReader<'_, F> {
-    /// Reads the signal's own variable, or else that of all signals. A value that is not valid is a
-    /// warning, which states the `flaw`.
-    fn read<T: fmt::Display>(
-        &mut self,
-        setting: &str,
-        default: T,
-        flaw: &str,
-        parse: impl Fn(&str) -> Option<T>,
-    ) -> T {
-        let own = format!("OTEL_EXPORTER_OTLP_{}_{setting}", self.signal);
-        let names = [own, format!("OTEL_EXPORTER_OTLP_{setting}")];
-        let value = names.into_iter().find_map(|name| Some(((self.variable)(&name)?, name)));
-        let Some((value, name)) = value else { return default };
-        parse(&value).unwrap_or_else(|| {
-            let warning = format!("{name} is `{value}`, which {flaw}; {default} is used");
-            // Both signals may read the same variable.
-            if !self.warnings.contains(&warning) {
-                self.warnings.push(warning);
-            }
-            default
-        })
-    }
+/// Parses the value of a variable. A value that is not valid is a warning, which states the `flaw`.
+fn valid<T: fmt::Display>(
+    setting: Option<(String, String)>,
+    default: T,
+    flaw: &str,
+    parse: impl Fn(&str) -> Option<T>,
+    warnings: &mut Vec<String>,
+) -> T {
+    let Some((value, name)) = setting else { return default };
+    parse(&value).unwrap_or_else(|| {
+        let warning = format!("{name} is `{value}`, which {flaw}; {default} is used");
+        // Both signals may read the same variable.
+        if !warnings.contains(&warning) {
+            warnings.push(warning);
+        }
+        default
+    })
 }
 
 impl Protocol {

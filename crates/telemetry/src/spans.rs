@@ -11,7 +11,6 @@ use crate::context::{Trace, context_of};
 use crate::conversation::{CompletedSpan, ConversationSpans};
 use crate::exporter::Exporter;
 use crate::metrics::Metrics;
-use crate::time::system_time;
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{
     Fault, HistoryEvent, HistoryEventKind, Moment, Outcome, OutcomeKind, Record, RunHistory, RunId,
@@ -21,7 +20,7 @@ use longhaul_store::Plan;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event, Span as _, SpanBuilder, SpanId, SpanKind, Status, TraceId, Tracer as _};
 use opentelemetry_sdk::trace::Span;
-use span_data::{RunInfo, SpanData, call_span_key, span_key, usage_attributes, wire_name};
+use span_data::{RunInfo, SpanData, call_span_key, span_key, system_time, usage_attributes, wire_name};
 use std::collections::BTreeMap;
 
 pub(crate) struct SpanRecorder {

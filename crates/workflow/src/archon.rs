@@ -11,11 +11,11 @@ mod objectives;
 mod progress;
 mod project;
 
-pub use assignment::{AmbiguousObjective, Assignment};
+pub use assignment::Assignment;
 pub use iteration_meta::{ArchonStatus, IterationMeta, MetaTime, PhaseMeta, ProverMeta, ProverMode};
 pub use log_rows::{LogEvent, LogRow, SessionEnd, ShellLevel};
 pub use objectives::Objective;
-pub use progress::{ProgressError, ProjectProgress, Stage};
+pub use progress::{ProjectProgress, Stage};
 pub use project::{assignment, check_objectives, check_progress, check_project, progress, stated_progress};
 
 /// Returns the names under which logs, reports and `meta.json` list the provers of these files: `Algebra/Basic.lean` is

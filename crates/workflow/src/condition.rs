@@ -36,7 +36,6 @@ impl FileCondition {
     /// Returns whether the file matches. A missing file does not.
     ///
     /// # Errors
-    ///
     /// Returns an error if the file cannot be read, is too large or is outside the project.
     pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
         let text = read_project_file(project_dir, &self.path, FILE_BYTES_MAX)?;
@@ -57,7 +56,6 @@ impl StageCondition {
     /// Returns whether the project is in the stage. A file that states no stage is not in it: an agent wrote the file.
     ///
     /// # Errors
-    ///
     /// Returns an error if the file is missing or cannot be read.
     pub fn holds(&self, project_dir: &Path) -> Result<bool, String> {
         let stated = stated_progress(project_dir, &self.path)?;

@@ -15,6 +15,7 @@ use crate::parameters::Parameters;
 use crate::{Condition, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError, archon};
 pub use graph::skip_note;
 use longhaul_core::{Reactions, Span, Usd, WorkflowLimits};
+pub use policy::LoopOptions;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fmt::Display;
@@ -126,7 +127,6 @@ impl WorkflowFile {
     /// with such items or conditions is set up.
     ///
     /// # Errors
-    ///
     /// Returns an error if a file is missing or states no stage, or if the stage of items or conditions is `init`.
     pub fn check_project(&self, project_dir: &Path) -> Result<(), WorkflowFileError> {
         let condition = self.until.iter().filter_map(|until| match &until.condition {

@@ -41,7 +41,6 @@ impl GlobPattern {
     /// Checks a pattern.
     ///
     /// # Errors
-    ///
     /// Returns why it is invalid.
     pub fn new(pattern: &str) -> Result<GlobPattern, String> {
         crate::project_file::check_path(Path::new(pattern))?;
@@ -64,7 +63,6 @@ impl GlobPattern {
     /// files that git ignores do not match, and links are not followed.
     ///
     /// # Errors
-    ///
     /// Returns an error if a directory cannot be read, or if a path is not UTF-8.
     pub fn items(&self, project_dir: &Path) -> Result<Vec<Value>, String> {
         let wants_directories = self.pattern.ends_with('/');
@@ -109,7 +107,6 @@ pub fn items_from_lines(output: &str) -> Vec<Value> {
 /// the pointer applies to each of them, and runs without a result (`null`) have no items.
 ///
 /// # Errors
-///
 /// Returns an error if there is no array.
 pub fn items_from_pointer(result: &Value, pointer: &str) -> Result<Vec<Value>, String> {
     let mut items = Vec::new();

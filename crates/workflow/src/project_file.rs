@@ -7,7 +7,6 @@ use std::path::{Component, Path};
 /// Checks that a path is relative and stays below its directory.
 ///
 /// # Errors
-///
 /// Returns why the path is not allowed.
 pub(crate) fn check_path(path: &Path) -> Result<(), String> {
     let is_below = |component| matches!(component, Component::Normal(_) | Component::CurDir);
@@ -23,7 +22,6 @@ pub(crate) fn check_path(path: &Path) -> Result<(), String> {
 /// Reads a text file of the project, or returns `None` if there is none.
 ///
 /// # Errors
-///
 /// Returns an error if the file is not UTF-8, and the errors of [`read_project_bytes`].
 pub(crate) fn read_project_file(
     project_dir: &Path,
@@ -38,7 +36,6 @@ pub(crate) fn read_project_file(
 /// Reads a file of the project, or returns `None` if there is none.
 ///
 /// # Errors
-///
 /// Returns an error if the file is outside the project, not a regular file, larger than `bytes_max`, or unreadable.
 pub fn read_project_bytes(
     project_dir: &Path,

@@ -22,7 +22,6 @@ impl ResultSchema {
     /// arguments of a tool.
     ///
     /// # Errors
-    ///
     /// Returns why it is not a schema.
     pub fn new(schema: Value) -> Result<ResultSchema, String> {
         if schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -42,7 +41,6 @@ impl ResultSchema {
     /// Checks a result.
     ///
     /// # Errors
-    ///
     /// Returns the violations, each with the JSON pointer of its value.
     pub fn validate(&self, result: &Value) -> Result<(), Vec<String>> {
         let errors = self.validator.iter_errors(result).take(VIOLATIONS_MAX);

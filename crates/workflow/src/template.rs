@@ -97,7 +97,6 @@ impl PromptTemplate {
     /// Renders the prompt.
     ///
     /// # Errors
-    ///
     /// Returns an error if a value is missing, if a file cannot be read, or if the prompt is empty or too long.
     pub fn render(&self, context: &PromptContext<'_>) -> Result<String, TemplateError> {
         let environment = environment(context.project_dir);

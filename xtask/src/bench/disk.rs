@@ -15,7 +15,6 @@ impl Disk {
         Ok(Disk(OpenOptions::new().append(true).create(true).open(dir.join("fdatasync"))?))
     }
 
-    /// Returns how long one append with `fdatasync` takes.
     pub fn append(&mut self) -> io::Result<Duration> {
         let started = Instant::now();
         self.0.write_all(&BLOCK)?;

@@ -1,12 +1,11 @@
 //! Measures a hundred live runs in one process of the library. That process is an example of the library.
 
 use super::Bench;
-use crate::programs::release_build;
+use crate::programs::{release_build, stdout_of};
 use crate::results::ResultSection;
 use crate::sandbox::Sandbox;
 use serde_json::Value;
 use std::io;
-use std::process::Stdio;
 
 const CORE_BAR_PERCENT: f64 = 8.0;
 const MEMORY_BAR_MB: f64 = 40.0;
@@ -21,11 +20,7 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     command
         .arg(&bench.programs.longhaul)
         .args([runs, LINES_PER_SECOND, seconds].map(|number| number.to_string()));
-    let output = command.stdout(Stdio::piped()).stderr(Stdio::inherit()).output()?;
-    if !output.status.success() {
-        return Err(io::Error::other(format!("fleet: {}", output.status)));
-    }
-    let figures: Value = serde_json::from_slice(&output.stdout)?;
+    let figures: Value = serde_json::from_str(&stdout_of(&mut command)?)?;
     let number = |name: &str| figures[name].as_f64().unwrap_or(f64::NAN);
     let (percent, lines) = (number("cpu_percent"), number("lines_a_second"));
     let mut section = ResultSection::new(

@@ -68,7 +68,6 @@ fn recover(sandbox: &Sandbox, bench: &Bench, session: &mut String) -> io::Result
     duration_to_answered(&loopback, started)
 }
 
-/// Returns the time that the agent alone takes to its first request.
 fn time_to_first_request(sandbox: &Sandbox, bench: &Bench, args: &[&str]) -> io::Result<Duration> {
     let loopback = Loopback::with_outage(Duration::ZERO)?;
     let mut bare = sandbox.agent_command(&bench.programs.claude, &loopback);

@@ -4,6 +4,7 @@
 use super::Bench;
 use super::runs::{self, AttemptFixture, RunFixture};
 use crate::process::{measure_command, time_command};
+use crate::programs::stdout_of;
 use crate::results::ResultSection;
 use crate::sandbox::Sandbox;
 use longhaul_core::{Fault, Outcome};
@@ -93,7 +94,7 @@ fn run_fixture(number: u64, start_ms: u64) -> RunFixture {
 
 /// Reads the report as JSON and checks that it contains the runs: timing an empty report would prove nothing.
 fn report_runs(command: &mut Command, count: u64) -> io::Result<Vec<Value>> {
-    let report: Value = serde_json::from_slice(&command.stdout(Stdio::piped()).output()?.stdout)?;
+    let report: Value = serde_json::from_str(&stdout_of(command)?)?;
     let runs = report["runs"].as_array().cloned().unwrap_or_default();
     let is_empty = |run: &Value| run["calls"]["last"][0]["tool"].is_null() || run["attempts"][0].is_null();
     if runs.len() as u64 != count || runs.iter().any(is_empty) {

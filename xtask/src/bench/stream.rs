@@ -13,7 +13,6 @@ use longhaul_drill::scripted::{FLOOD, REPLAY};
 use serde_json::Value;
 use std::io;
 
-// Partial messages only show that the agent is alive; whole messages are parsed, counted and stored.
 const PARTIAL_CPU_BAR_US: f64 = 2.5;
 const WHOLE_CPU_BAR_US: f64 = 5.0;
 const PEAK_BAR_MB: f64 = 12.0;

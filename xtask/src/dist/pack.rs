@@ -2,9 +2,8 @@
 
 use crate::archive::{CHECKSUMS, Entry, write_tar_gz};
 use crate::platform::Platform;
-use crate::programs::succeed;
+use crate::programs::{stdout_of, succeed};
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{fs, io};
@@ -32,11 +31,8 @@ pub fn user_files(root: &Path, program: &Path) -> io::Result<Vec<(String, Vec<u8
         files.push((text.to_owned(), fs::read(root.join(text))?));
     }
     for (shell, file) in COMPLETIONS {
-        let output = Command::new(program).args(["completions", shell]).output()?;
-        if !output.status.success() {
-            return Err(io::Error::other(format!("longhaul completions {shell}: {}", output.status)));
-        }
-        files.push((format!("completions/{file}"), output.stdout));
+        let script = stdout_of(Command::new(program).args(["completions", shell]))?;
+        files.push((format!("completions/{file}"), script.into_bytes()));
     }
     let pages = tempfile::tempdir()?;
     succeed(Command::new(program).args(["man", "--quiet", "--dir"]).arg(pages.path()))?;
@@ -47,7 +43,6 @@ pub fn user_files(root: &Path, program: &Path) -> io::Result<Vec<(String, Vec<u8
     Ok(files)
 }
 
-/// Writes the archive of a platform and returns its path.
 pub fn archive(
     files: &[(String, Vec<u8>)],
     platform: Platform,
@@ -69,19 +64,13 @@ pub fn checksums(files: &[PathBuf], out: &Path) -> io::Result<String> {
     let mut lines = Vec::new();
     for file in files {
         let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        lines.push((name, hex(&Sha256::digest(fs::read(file)?))));
+        let hash = Sha256::digest(fs::read(file)?);
+        lines.push((name, hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>()));
     }
     lines.sort();
     let text: String = lines.iter().map(|(name, sum)| format!("{sum}  {name}\n")).collect();
     fs::write(out.join(CHECKSUMS), &text)?;
     Ok(text)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

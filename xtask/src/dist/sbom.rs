@@ -4,7 +4,7 @@
 
 use super::pack;
 use crate::platform::Platform;
-use crate::programs::cargo;
+use crate::programs::{cargo, stdout_of};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -34,17 +34,11 @@ struct CrateEntry {
     needs: BTreeSet<CrateId>,
 }
 
-/// Writes the bill of a platform and returns its path.
 pub fn write(root: &Path, platform: Platform, out: &Path, time: u64) -> io::Result<PathBuf> {
     let args =
         ["tree", "--locked", "--package", PROGRAM, "--edges", "normal,no-proc-macro", "--prefix", "depth"];
     let format = ["--format", " {p}\t{l}\t", "--target", platform.triple];
-    let output = cargo().args(args).args(format).current_dir(root).output()?;
-    if !output.status.success() {
-        let error = String::from_utf8_lossy(&output.stderr);
-        return Err(io::Error::other(format!("cargo tree: {}: {error}", output.status)));
-    }
-    let tree = String::from_utf8_lossy(&output.stdout);
+    let tree = stdout_of(cargo().args(args).args(format).current_dir(root))?;
     let crates =
         parse(&tree).ok_or_else(|| io::Error::other(format!("cannot read cargo's tree:\n{tree}")))?;
     let lock = fs::read_to_string(root.join("Cargo.lock"))?;

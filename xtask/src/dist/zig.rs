@@ -1,9 +1,8 @@
 //! Cross builds with zig as compiler and linker for C, installed below `target` in pinned versions.
 
-use super::program;
 use crate::commit_time::SOURCE_DATE_EPOCH;
 use crate::platform::Platform;
-use crate::programs::{succeed, target_dir};
+use crate::programs::{built, succeed, target_dir};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,7 +14,6 @@ const REQUIREMENTS: [&str; 2] = ["ziglang==0.15.2", "maturin==1.16.0"];
 /// Stub libraries of the frameworks that the program links on macOS. zig has only those of the C library.
 const FRAMEWORKS: &str = "xtask/macos-frameworks";
 
-/// A program and the wheel that carries it.
 pub struct Build {
     pub platform: Platform,
     pub program: PathBuf,
@@ -64,7 +62,8 @@ impl Zig {
         let written = written.ok_or_else(|| io::Error::other("maturin wrote no wheel"))?;
         let wheel = out.join(written.file_name());
         fs::copy(written.path(), &wheel)?;
-        Ok(Build { platform, program: program(&self.root, platform, profile), wheel })
+        let program = built(&self.root, platform.triple, profile).join("longhaul");
+        Ok(Build { platform, program, wheel })
     }
 
     /// Sets the environment in which a build depends only on the sources, not on the machine and the time.
@@ -88,10 +87,9 @@ impl Zig {
             c.push(pair(from, to));
         }
         if platform.is_macos() {
-            rust.push("-Lframework=".into());
-            if let Some(last) = rust.last_mut() {
-                last.push(self.root.join(FRAMEWORKS));
-            }
+            let mut frameworks = OsString::from("-Lframework=");
+            frameworks.push(self.root.join(FRAMEWORKS));
+            rust.push(frameworks);
         }
         let path = env::var_os("PATH").unwrap_or_default();
         let paths = [self.bin.clone()].into_iter().chain(env::split_paths(&path));

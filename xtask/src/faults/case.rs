@@ -2,11 +2,9 @@
 //! them.
 
 use longhaul_drill::Scenario;
-use longhaul_drill::scenario::{FaultKind, Times};
 use serde::Deserialize;
 use serde_json::json;
 use std::io;
-use std::time::Duration;
 use toml::{Table, Value};
 
 const CASES: &str = include_str!("cases.toml");
@@ -56,7 +54,6 @@ pub struct Claim {
     expect_output: String,
 }
 
-/// The receiver of the signal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Victim {
@@ -148,15 +145,6 @@ fn add_background_work(table: &mut Table) -> io::Result<()> {
     let replies: Table = BACKGROUND_REPLIES.parse().map_err(io::Error::other)?;
     table.extend(replies);
     Ok(())
-}
-
-/// Returns how long the API refuses all requests, or `None` if it does not.
-pub fn outage(scenario: &Scenario) -> Option<Duration> {
-    scenario.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
-        (FaultKind::UsageLimit { reset, .. }, _) => Some(*reset),
-        (_, Times::Outage(duration)) => Some(duration),
-        _ => None,
-    })
 }
 
 /// Returns a turn that starts `command`, in the background or not.

@@ -1,6 +1,5 @@
 //! The figures of one played case, compared with the API's own counts or with the ideal run.
 
-use super::case::outage;
 use super::play::CaseRun;
 use crate::journal;
 use longhaul_drill::api::{Billed, RequestKind};
@@ -74,7 +73,7 @@ impl CaseRun {
 
     /// Returns the time from the end of an outage to the first request that was served.
     pub fn late_s(&self) -> Option<f64> {
-        let outage_ms = outage(&self.scenario)?.as_millis() as u64;
+        let outage_ms = self.scenario.outage()?.as_millis() as u64;
         let start_ms = self.request_log.injected.first()?.at_ms;
         let mut end_ms = start_ms + outage_ms;
         if self.scenario.faults.iter().any(|fault| fault.kind.name() == "usage_limit") {

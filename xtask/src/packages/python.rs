@@ -78,7 +78,6 @@ pub fn wheel_for_host(dist: &Path) -> Option<PathBuf> {
     wheels.find(|path| path.to_string_lossy().ends_with(&end))
 }
 
-/// Returns the newest supported Python of this machine.
 pub fn newest() -> Option<PathBuf> {
     find().into_values().next_back()
 }
@@ -149,7 +148,6 @@ fn find() -> BTreeMap<u32, PathBuf> {
     found
 }
 
-/// Returns the interpreters that pyenv has installed.
 fn of_pyenv() -> Vec<PathBuf> {
     let home = env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv"));
     let root = env::var_os("PYENV_ROOT").map(PathBuf::from).or(home);

@@ -4,6 +4,7 @@
 use super::npm;
 use super::python;
 use crate::api::{Loopback, scenario};
+use crate::programs::stdout_of;
 use crate::real_agent;
 use crate::sandbox::Sandbox;
 use crate::test::note_skipped;
@@ -11,7 +12,6 @@ use clap::Args;
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
 /// The outer agent starts the run. The agent of the run works until it is cancelled.
 const TURNS: &str = r#"
@@ -76,8 +76,7 @@ pub fn together(root: &Path, options: &TogetherOptions) -> io::Result<()> {
     let api = Loopback::start(&scenario("Start a run.", TURNS)?, 1)?;
     let call = |program: &Path, args: &[&OsStr]| {
         let mut command = sandbox.agent_command(program, &api);
-        command.args(args).env("LONGHAUL_AGENT_PATH", &claude).current_dir(sandbox.work());
-        output(&mut command)
+        stdout_of(command.args(args).env("LONGHAUL_AGENT_PATH", &claude))
     };
     let words = |line: &'static str| line.split(' ').map(OsStr::new).collect::<Vec<_>>();
 
@@ -99,14 +98,4 @@ fn expect(step: &str, output: &str, text: &str) -> io::Result<()> {
     println!("{step}:\n{output}");
     let is_met = output.contains(text);
     is_met.then_some(()).ok_or_else(|| io::Error::other(format!("{step}: expected `{text}` in this output")))
-}
-
-fn output(command: &mut Command) -> io::Result<String> {
-    let output = command.stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    if output.status.success() {
-        return Ok(text);
-    }
-    let errors = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("{command:?}: {}\n{text}{errors}", output.status)))
 }

@@ -4,7 +4,6 @@ use agent_client_protocol_schema::{ContentBlock, ContentChunk, ToolCallContent, 
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Returns the text of a chunk. Other content has none.
 pub(super) fn chunk_text(chunk: &ContentChunk) -> &str {
     match &chunk.content {
         ContentBlock::Text(text) => &text.text,
@@ -28,7 +27,6 @@ pub(super) fn quota_usage(result: &Value) -> Option<(StatedUsage, Option<&str>)>
     (total > 0).then(|| (StatedUsage::new(total, input, output), model))
 }
 
-/// Returns the id of a chunk's message, if the agent states ids.
 pub(super) fn message_id(chunk: &ContentChunk) -> Option<&str> {
     chunk.message_id.as_ref().map(|id| &*id.0)
 }

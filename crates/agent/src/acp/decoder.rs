@@ -6,7 +6,7 @@
 mod answers;
 mod updates;
 
-use super::failure_table::{FailureTable, RequestFailure};
+use super::failure_table::FailureTable;
 use super::handshake::{Handshake, Stage};
 use super::permissions::Permissions;
 use super::rpc::{self, Incoming};
@@ -24,10 +24,8 @@ use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, SessionNotification, Ses
 use longhaul_core::{AgentResult, Evidence, Exit, Notice, SessionId, StartupError, Usage};
 use serde_json::{Value, json};
 use std::mem;
-use std::ops::Range;
 use std::sync::Arc;
 
-/// The decoder of the protocol.
 #[derive(Debug, Default)]
 pub(super) struct AcpDecoder {
     lines: LineSplitter,
@@ -40,17 +38,15 @@ pub(super) struct AcpDecoder {
     usage_meter: AcpUsageMeter,
     claim: DoneClaim,
     /// A failure that an update of this exchange reported.
-    marked: Option<RequestFailure>,
+    marked: Option<AgentResult>,
     /// The last text that the agent sent in this exchange: a part of the last message, or all of it.
     last_chunk: String,
-    /// The last result.
     result: Option<AgentResult>,
     /// Whether the agent has opened the session. Earlier updates repeat its history.
     session_open: bool,
     exchange_open: bool,
     startup: Option<StartupError>,
     progressed: bool,
-    /// Collects the messages, if a reader wants them.
     transcript: Option<AcpTranscript>,
 }
 
@@ -68,7 +64,7 @@ impl Decoder for AcpDecoder {
     }
 
     fn collect_messages(&mut self, attempt: u32) {
-        self.transcript = Some(AcpTranscript::new(self.usage_meter.prices().clone(), attempt));
+        self.transcript = Some(AcpTranscript::new(self.usage_meter.prices.clone(), attempt));
     }
 
     fn take_messages(&mut self) -> Vec<TranscriptMessage> {
@@ -119,10 +115,6 @@ impl Decoder for AcpDecoder {
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
         }
-    }
-
-    fn droppable(&self) -> Vec<Range<u64>> {
-        Vec::new()
     }
 }
 
@@ -208,7 +200,7 @@ impl AcpDecoder {
         self.usage_meter.usage(self.snapshot.model.as_deref())
     }
 
-    fn find_failure(&self, facts: &Value) -> Option<RequestFailure> {
+    fn find_failure(&self, facts: &Value) -> Option<AgentResult> {
         FailureTable::bundled().find(&self.handshake.agent_name, facts)
     }
 

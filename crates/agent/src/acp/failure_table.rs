@@ -11,14 +11,12 @@ static BUNDLED: LazyLock<FailureTable> =
     // A test parses the bundled table. With an empty one, every failure is unknown.
     LazyLock::new(|| toml_table::parse(include_str!("failures.toml")).unwrap_or_default());
 
-/// The table.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FailureTable {
     mark: Vec<Mark>,
 }
 
-/// A mark of a failed request.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Mark {
@@ -34,22 +32,25 @@ struct Mark {
     terminal: Option<TerminalReason>,
 }
 
-/// A failed request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct RequestFailure {
-    /// The HTTP status.
-    pub(super) status: Option<u16>,
-    pub(super) error: Option<MessageError>,
-    pub(super) terminal: Option<TerminalReason>,
-}
+/// The result of an exchange that failed for an unknown reason.
+pub(super) const FAILED: AgentResult = AgentResult {
+    is_error: true,
+    terminal_reason: TerminalReason::ApiError,
+    stop_reason: StopReason::Other,
+    ..AgentResult::COMPLETED
+};
+
+/// The result of an exchange with a model that the agent does not offer.
+pub(super) const UNKNOWN_MODEL: AgentResult =
+    AgentResult { message_error: Some(MessageError::ModelNotFound), ..FAILED };
 
 impl FailureTable {
     pub(super) fn bundled() -> &'static FailureTable {
         &BUNDLED
     }
 
-    /// Returns the failure that the first matching mark reports, or `None` if no mark matches.
-    pub(super) fn find(&self, agent: &str, facts: &Value) -> Option<RequestFailure> {
+    /// Returns the failed result that the first matching mark reports, or `None` if no mark matches.
+    pub(super) fn find(&self, agent: &str, facts: &Value) -> Option<AgentResult> {
         self.mark.iter().filter(|mark| mark.is_of(agent)).find_map(|mark| mark.find(facts))
     }
 }
@@ -59,7 +60,7 @@ impl Mark {
         self.agents.is_empty() || self.agents.iter().any(|name| name == agent)
     }
 
-    fn find(&self, facts: &Value) -> Option<RequestFailure> {
+    fn find(&self, facts: &Value) -> Option<AgentResult> {
         let value = facts.pointer(&self.at)?;
         let is_absent = |at: &String| facts.pointer(at).is_none_or(Value::is_null);
         let rest = match &self.starts_with {
@@ -69,7 +70,9 @@ impl Mark {
         let status = if self.status { Some(status(value, rest)?) } else { None };
         let matches = self.is.as_ref().is_none_or(|expected| expected == value)
             && self.without.as_ref().is_none_or(is_absent);
-        matches.then_some(RequestFailure { status, error: self.means, terminal: self.terminal })
+        let terminal_reason = self.terminal.unwrap_or(FAILED.terminal_reason);
+        let failed = AgentResult { terminal_reason, api_status: status, message_error: self.means, ..FAILED };
+        matches.then_some(failed)
     }
 }
 
@@ -78,24 +81,6 @@ fn status(value: &Value, text: Option<&str>) -> Option<u16> {
     let digits = || text?.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
     let number = value.as_u64().or_else(digits)?;
     u16::try_from(number).ok().filter(|status| (400..=599).contains(status))
-}
-
-impl RequestFailure {
-    /// A model that the agent does not offer.
-    pub(super) const UNKNOWN_MODEL: RequestFailure =
-        RequestFailure { status: None, error: Some(MessageError::ModelNotFound), terminal: None };
-
-    /// Returns the result of an exchange that ended with this failure.
-    pub(super) fn result(self) -> AgentResult {
-        AgentResult {
-            is_error: true,
-            terminal_reason: self.terminal.unwrap_or(TerminalReason::ApiError),
-            api_status: self.status,
-            message_error: self.error,
-            stop_reason: StopReason::Other,
-            ..AgentResult::COMPLETED
-        }
-    }
 }
 
 #[cfg(test)]
@@ -111,7 +96,7 @@ mod tests {
         let check = |agent: &str, facts: Value, expected: Option<Fault>| {
             let failure = table.find(agent, &facts);
             let fault = failure.and_then(|failure| {
-                classify(&Evidence { result: Some(failure.result()), ..Evidence::from_exit(Exit::Code(0)) })
+                classify(&Evidence { result: Some(failure), ..Evidence::from_exit(Exit::Code(0)) })
             });
             assert_eq!(fault, expected, "{agent}: {facts}");
         };

@@ -50,9 +50,7 @@ impl Stage {
 #[derive(Debug, Default)]
 pub(super) struct Handshake {
     start: Option<Start>,
-    /// Ids of the requests that were sent.
     sent: BTreeSet<String>,
-    /// The request that is due.
     due: Option<AgentRequest>,
     resumes: bool,
     loads: bool,
@@ -61,11 +59,9 @@ pub(super) struct Handshake {
     pub(super) agent_version: Option<String>,
     pub(super) model: Option<String>,
     model_option: Option<SessionConfigId>,
-    /// Ids of the modes of the session.
     modes: Vec<String>,
 }
 
-/// The settings of an attempt.
 #[derive(Debug)]
 struct Start {
     cwd: PathBuf,
@@ -104,7 +100,6 @@ impl Handshake {
         self.sent.extend(start.sent.iter().cloned());
     }
 
-    /// Returns whether the attempt continues a session.
     pub(super) fn has_history(&self) -> bool {
         self.start.as_ref().is_some_and(|start| start.history.is_some())
     }

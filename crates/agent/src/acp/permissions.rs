@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 // An agent asks about a handful of calls at once.
 const PENDING_MAX: usize = 1024;
 
-/// The requests for permission and the answers to them.
 #[derive(Debug, Default)]
 pub(super) struct Permissions {
     guards: Guards,
@@ -23,7 +22,6 @@ pub(super) struct Permissions {
     pending: BTreeMap<String, Option<Vec<u8>>>,
     /// Answers to other requests.
     refusals: Vec<Vec<u8>>,
-    /// Number of calls that guards denied.
     pub(super) denied: u32,
     /// Number of calls in this exchange that no one allowed.
     pub(super) not_allowed: u32,
@@ -36,12 +34,10 @@ impl Permissions {
         Permissions { guards, ..Permissions::default() }
     }
 
-    /// Sets the directory in which calls are made.
     pub(super) fn set_dir(&mut self, cwd: &str) {
         cwd.clone_into(&mut self.cwd);
     }
 
-    /// Answers a request for permission.
     pub(super) fn on_request(&mut self, id: &RequestId, params: &Value, calls: &mut AcpCalls) {
         let Ok(request) = serde_json::from_value::<RequestPermissionRequest>(params.clone()) else {
             return self.refuse(id);
@@ -78,7 +74,6 @@ impl Permissions {
         self.lapsed |= is_lapse && !failed && !self.guards.is_empty();
     }
 
-    /// Drops the answers of an exchange that ended.
     pub(super) fn on_exchange_end(&mut self) {
         self.pending.clear();
         self.not_allowed = 0;

@@ -5,7 +5,6 @@ use agent_client_protocol_schema::{CLIENT_METHOD_NAMES, RequestId, SessionNotifi
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A message of the agent.
 #[derive(Debug)]
 pub(super) enum Incoming {
     /// The answer to a request of ours: its result or its error.
@@ -18,17 +17,13 @@ pub(super) enum Incoming {
     Other(String),
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct Message {
-    #[serde(default)]
     id: Option<Value>,
-    #[serde(default)]
     method: Option<String>,
-    #[serde(default)]
     params: Value,
-    #[serde(default)]
     result: Option<Value>,
-    #[serde(default)]
     error: Option<Value>,
 }
 

@@ -12,17 +12,14 @@ use std::mem;
 // An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_CALLS_MAX: usize = 1024;
 
-/// Our answer about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallVerdict {
     Allowed,
-    /// A guard denied it.
     Denied,
     /// The guards do not object, but no one allowed it.
     NotAllowed,
 }
 
-/// A tool call.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AcpCall {
     kind: ToolKind,
@@ -37,7 +34,6 @@ pub(super) struct AcpCall {
     pub(super) verdict: Option<CallVerdict>,
 }
 
-/// The open calls by id.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AcpCalls {
     pub(super) open: BTreeMap<String, AcpCall>,
@@ -48,7 +44,6 @@ pub(super) const OTHER: &str = "Other";
 const THINK: &str = "Think";
 const NO_INPUT: &str = "{}";
 
-/// Returns the name of a kind of tools.
 pub(super) fn tool_name(kind: ToolKind) -> &'static str {
     match kind {
         ToolKind::Read => "Read",
@@ -104,7 +99,6 @@ impl AcpCall {
         if self.input == NO_INPUT && !may_be_empty { "" } else { &self.input }
     }
 
-    /// Returns the call on one line.
     pub(super) fn label(&self) -> String {
         let argument = ToolInput::parse(&self.input).argument(self.tool());
         let argument = argument.as_ref().map_or(self.title.as_str(), ToolArgument::as_str);
@@ -135,7 +129,6 @@ impl AcpCall {
     }
 }
 
-/// Returns whether a call with this status has ended.
 pub(super) fn has_ended(status: ToolCallStatus) -> bool {
     matches!(status, ToolCallStatus::Completed | ToolCallStatus::Failed)
 }

@@ -180,7 +180,6 @@ impl AcpTranscript {
         self.queue.extend(self.text.take().filter(|text| !text.text().trim().is_empty()));
     }
 
-    /// Completes the pending messages.
     pub(super) fn flush(&mut self) {
         self.close_text();
         self.complete.append(&mut self.queue);

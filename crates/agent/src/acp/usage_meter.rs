@@ -12,25 +12,21 @@ use std::mem;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
 
-/// The usage of one process.
 #[derive(Debug, Default)]
 pub(super) struct AcpUsageMeter {
     /// Tokens that results stated so far, if they are totals of the process.
     process: Tokens,
-    prices: Prices,
-    /// Usage of the ended turns.
+    pub(super) prices: Prices,
     committed: Usage,
     turn: TurnUsage,
     /// The session's cost at the end of the last turn. `None` if it is unknown.
     cost_before: Option<Usd>,
-    /// The session's cost.
     cost: Option<Usd>,
     /// The session's context, which is the input of the next message. Zero if it is unknown.
     context: Tokens,
     has_update: bool,
 }
 
-/// The usage of the open turn.
 #[derive(Clone, Debug, Default)]
 struct TurnUsage {
     tokens: Tokens,
@@ -44,7 +40,6 @@ struct TurnUsage {
     uncovered: UnstatedMessages,
     /// Bytes of the last message. `None` if its tokens are stated.
     last: Option<u64>,
-    /// Whether the last message is in progress.
     is_open: bool,
     /// Id of the last message, if the agent states ids.
     message: Option<String>,
@@ -75,10 +70,6 @@ impl UnstatedMessages {
 impl AcpUsageMeter {
     pub(super) fn new(prices: Prices) -> AcpUsageMeter {
         AcpUsageMeter { prices, ..AcpUsageMeter::default() }
-    }
-
-    pub(super) fn prices(&self) -> &Prices {
-        &self.prices
     }
 
     /// Records that the session is open. A new session has cost nothing; of a resumed one, only costs that
@@ -126,7 +117,6 @@ impl AcpUsageMeter {
         self.has_update |= mem::take(&mut self.turn.is_open);
     }
 
-    /// Records the tokens of one request.
     pub(super) fn on_request(&mut self, stated: &StatedUsage) {
         let turn = &mut self.turn;
         turn.is_open = false;
@@ -186,7 +176,6 @@ impl AcpUsageMeter {
         self.has_update = true;
     }
 
-    /// Returns the usage so far.
     pub(super) fn usage(&self, model: Option<&str>) -> Usage {
         let turn = &self.turn;
         let truncated = turn.truncated.unwrap_or_else(|| turn.unstated.tokens(self.context));
@@ -208,7 +197,6 @@ impl AcpUsageMeter {
         self.committed.plus(usage)
     }
 
-    /// Returns whether the usage changed since the last call.
     pub(super) fn take_update(&mut self) -> bool {
         mem::take(&mut self.has_update)
     }

@@ -2,6 +2,7 @@
 //! is for people and prompts. No decision uses it.
 
 use super::wire::{Block, Note};
+use crate::handoff::quote::one_line;
 use crate::tool_input::ToolInput;
 use longhaul_core::BackgroundTask;
 use std::collections::VecDeque;
@@ -35,7 +36,7 @@ impl Background {
             && let Some(command) = input.text("command")
         {
             self.calls.truncate(CALLS_MAX - 1);
-            self.calls.push_front((call.to_owned(), one_line(&command)));
+            self.calls.push_front((call.to_owned(), one_line(&command, TEXT_CHARS_MAX)));
         }
     }
 
@@ -49,7 +50,7 @@ impl Background {
             let is_known = self.tasks.iter().any(|task| listed.task_id.is(&task.id));
             if !is_known && self.tasks.len() < TASKS_MAX {
                 let info = BackgroundTask {
-                    command: one_line(listed.description.as_str()),
+                    command: one_line(listed.description.as_str(), TEXT_CHARS_MAX),
                     ..BackgroundTask::default()
                 };
                 self.tasks.push(TrackedTask {
@@ -115,10 +116,6 @@ fn output_path(text: &str) -> Option<&str> {
     let rest = &text[text.find(OUTPUT)? + OUTPUT.len()..];
     let path = &rest[..rest.find(OUTPUT_SUFFIX)? + OUTPUT_SUFFIX.len()];
     (path.starts_with('/') && !path.contains(char::is_control)).then_some(path)
-}
-
-fn one_line(text: &str) -> String {
-    crate::handoff::quote::one_line(text, TEXT_CHARS_MAX)
 }
 
 #[cfg(test)]

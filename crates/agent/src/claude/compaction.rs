@@ -10,7 +10,6 @@ const TRUNCATED_MESSAGES_MAX: usize = 65_536;
 // Two or three ranges per message. Later deltas are kept.
 const RANGES_MAX: usize = 65_536;
 
-/// The deltas of a stream.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Deltas(Vec<DeltaRange>);
 

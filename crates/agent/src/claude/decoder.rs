@@ -68,7 +68,7 @@ impl Decoder for ClaudeDecoder {
     }
 
     fn collect_messages(&mut self, attempt: u32) {
-        self.messages = Some(ConversationReducer::new(self.usage_meter.prices().clone(), attempt));
+        self.messages = Some(ConversationReducer::new(self.usage_meter.prices.clone(), attempt));
     }
 
     fn take_messages(&mut self) -> Vec<TranscriptMessage> {
@@ -157,6 +157,8 @@ impl ClaudeDecoder {
         let subtype = if event.kind.is("result") { "" } else { event.subtype.as_str() };
         self.snapshot.events.count_event(event.kind.as_str(), subtype);
         let notices_before = out.len();
+        // The line of a rare event is parsed again, with its own fields.
+        let note = || parse::<Note<'_>>(line).unwrap_or_default();
         match (event.kind.as_str(), subtype) {
             ("stream_event", _) => self.stream_event(event, out),
             ("assistant", _) => self.assistant(event, out),
@@ -173,39 +175,23 @@ impl ClaudeDecoder {
                     self.result(&result, out);
                 }
             }
-            ("rate_limit_event", _) => self.note(line, |this, note| this.rate_limit(note, out)),
-            ("control_request", _) => self.note(line, |this, note| {
-                let answers = this.guard_hooks.on_request(note.request_id.as_str(), &note.request);
-                answers.into_iter().for_each(|answer| this.snapshot.push_answer(answer));
-                this.guard_hooks.blocked.take().into_iter().for_each(|call| this.snapshot.push_blocked(call));
-            }),
-            ("control_cancel_request", _) => {
-                self.note(line, |this, note| this.guard_hooks.on_withdrawn(note.request_id.as_str()))
-            }
-            ("control_response", _) => {
-                self.note(line, |this, note| this.guard_hooks.on_response(&note.response))
-            }
+            ("rate_limit_event", _) => self.rate_limit(&note(), out),
+            ("control_request", _) => self.control_request(&note()),
+            ("control_cancel_request", _) => self.guard_hooks.on_withdrawn(note().request_id.as_str()),
+            ("control_response", _) => self.guard_hooks.on_response(&note().response),
             ("tool_progress" | "command_lifecycle" | "keep_alive", _) => {}
-            ("system", "init") => self.note(line, |this, note| this.init(note, out)),
-            ("system", "status") => self.note(line, |this, note| this.status(note)),
-            ("system", "api_retry") => self.note(line, |this, note| this.retry(note, out)),
-            ("system", "session_state_changed") => {
-                self.note(line, |this, note| this.session_state(note, out))
-            }
-            ("system", "background_tasks_changed") => {
-                self.note(line, |this, note| this.background_changed(note, out))
-            }
-            ("system", "task_started") => self.note(line, |this, note| this.task_started(note)),
-            ("system", "task_notification") => self.note(line, |this, note| this.task_notification(note)),
-            ("system", "hook_response") => {
-                self.note(line, |this, note| this.guard_hooks.on_project_hook(note))
-            }
-            ("system", "informational") => self.note(line, |this, note| this.informational(note)),
-            ("system", "notification") => self.note(line, |this, note| this.notification(note)),
-            ("system", "permission_denied") => self.note(line, |this, note| this.permission_denied(note)),
-            ("system", "model_fallback") => {
-                self.note(line, |this, note| this.snapshot.model = note.fallback_model.owned())
-            }
+            ("system", "init") => self.init(&note(), out),
+            ("system", "status") => self.status(&note()),
+            ("system", "api_retry") => self.retry(&note(), out),
+            ("system", "session_state_changed") => self.session_state(&note(), out),
+            ("system", "background_tasks_changed") => self.background_changed(&note(), out),
+            ("system", "task_started") => self.task_started(&note()),
+            ("system", "task_notification") => self.task_notification(&note()),
+            ("system", "hook_response") => self.guard_hooks.on_project_hook(&note()),
+            ("system", "informational") => self.informational(&note()),
+            ("system", "notification") => self.notification(&note()),
+            ("system", "permission_denied") => self.permission_denied(&note()),
+            ("system", "model_fallback") => self.snapshot.model = note().fallback_model.owned(),
             ("system", "compact_boundary") => out.push(Notice::MessageEnded),
             (
                 "system",
@@ -228,16 +214,17 @@ impl ClaudeDecoder {
         if let Some(usage) = self.usage_meter.take_update() {
             out.insert(notices_before, Notice::UsageUpdated(usage));
         }
-        if out.len() == notices_before && !is_ping(event) {
+        // A ping shows an open connection, not a working API: the agent forwards one about every ten seconds while
+        // the API sends nothing else (2.1.330).
+        if out.len() == notices_before && !event.event.kind.is("ping") {
             push_activity(out);
         }
     }
 
-    /// Parses the line of a rare event again, with its own fields.
-    fn note(&mut self, line: &[u8], then: impl FnOnce(&mut Self, &Note<'_>)) {
-        if let Some(note) = parse::<Note<'_>>(line) {
-            then(self, &note);
-        }
+    fn control_request(&mut self, note: &Note<'_>) {
+        let answers = self.guard_hooks.on_request(note.request_id.as_str(), &note.request);
+        answers.into_iter().for_each(|answer| self.snapshot.push_answer(answer));
+        self.guard_hooks.blocked.take().into_iter().for_each(|call| self.snapshot.push_blocked(call));
     }
 
     fn stream_event(&mut self, event: &StreamLine<'_>, out: &mut Vec<Notice>) {
@@ -546,12 +533,6 @@ impl ClaudeDecoder {
     fn hides_lapse(&self) -> bool {
         self.tools.cancelled && !self.exchange_open && self.result.is_some_and(|result| !result.is_error)
     }
-}
-
-/// Returns whether an event is a ping. A ping shows an open connection, not a working API: the agent forwards
-/// one about every ten seconds while the API sends nothing else (2.1.330).
-fn is_ping(event: &StreamLine<'_>) -> bool {
-    event.event.kind.is("ping")
 }
 
 fn push_activity(out: &mut Vec<Notice>) {

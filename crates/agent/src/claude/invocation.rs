@@ -3,15 +3,14 @@
 
 use super::control::user_line;
 use super::environment::ENVIRONMENT;
-use super::finish_tool;
 use super::guard_hooks::register;
 use super::learn_hooks;
-use super::network;
 use super::questions::ENABLING_ARGS;
+use crate::done_claim::FINISH;
 use crate::prompts::prompt;
-use crate::{AgentContext, Invocation, PriorAttempts};
+use crate::{AgentContext, Invocation, PriorAttempts, Program};
 use longhaul_core::{AttemptPlan, SessionPlan};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Variables to remove. Most belong to a surrounding Claude Code: the agent would treat it as its host, and
 /// keep no session or adopt its effort. One enables the agent's own endless retries.
@@ -36,6 +35,9 @@ const ENV_REMOVED: [&str; 14] = [
 /// Replaces the agent's own instructions: about 7,000 tokens on work with tools, which a summary does not
 /// need. The task is in the prompt.
 const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";
+
+/// Disables the agent's own web tools, which run outside the sandbox.
+const NO_WEB_TOOLS: &str = "--disallowedTools=WebFetch,WebSearch";
 
 pub(super) fn invocation(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Invocation {
     // An agent that asks before each call waits while no supervisor runs.
@@ -134,9 +136,9 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
     if !guards.is_empty() {
         add(&["--include-hook-events"]);
     }
-    args.extend(context.finish_tool.iter().flat_map(finish_tool::args));
+    args.extend(context.finish_tool.iter().flat_map(finish_tool_args));
     args.extend(settings(context));
-    args.extend(spec.network.as_ref().map(|_| network::NO_WEB_TOOLS.to_owned()));
+    args.extend(spec.network.as_ref().map(|_| NO_WEB_TOOLS.to_owned()));
     args.extend(spec.agent.args.iter().cloned());
     args
 }
@@ -145,7 +147,7 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
 /// (2.1.330).
 fn settings(context: &AgentContext) -> Vec<String> {
     let spec = &context.spec;
-    let sandbox = spec.network.as_ref().map(|hosts| ("sandbox".to_owned(), network::sandbox(hosts)));
+    let sandbox = spec.network.as_ref().map(|hosts| ("sandbox".to_owned(), sandbox(hosts)));
     let learn = spec.learn.as_ref().zip(context.hook.as_ref());
     let hooks = learn.map(|(learn, hook)| ("hooks".to_owned(), learn_hooks::hooks(learn, hook)));
     // The agent runs commands inside skills without calling a hook (2.1.330).
@@ -156,6 +158,42 @@ fn settings(context: &AgentContext) -> Vec<String> {
         return Vec::new();
     }
     vec!["--settings".to_owned(), Value::Object(settings).to_string()]
+}
+
+/// Returns the arguments that offer the finish tool, with which the agent claims that its work is done. They add to
+/// the user's own servers and to further flags of the same kind (2.1.330).
+fn finish_tool_args(program: &Program) -> [String; 2] {
+    let server = json!({
+        "type": "stdio",
+        "command": program.path,
+        "args": program.leading_args,
+        // Without this, a model finds the tool only by searching for it (2.1.330).
+        "alwaysLoad": true,
+    });
+    let servers = json!({ "mcpServers": { "longhaul": server } });
+    // The rule applies in every permission mode; in plan mode because the server declares the tool read-only.
+    // Both flags take any number of values, so each must be joined to its value.
+    [format!("--mcp-config={servers}"), format!("--allowedTools={FINISH}")]
+}
+
+/// Returns the `sandbox` object of the settings. Every command then reaches only these hosts, through the
+/// agent's proxy (2.1.330).
+fn sandbox(hosts: &[String]) -> Value {
+    // Denials override allowances in other settings, but `*` would also deny the requested hosts.
+    let denied: &[&str] = if hosts.is_empty() { &["*"] } else { &[] };
+    json!({
+        "enabled": true,
+        // An agent that cannot enforce the restriction must not start.
+        "failIfUnavailable": true,
+        "allowUnsandboxedCommands": false,
+        // The permission mode still applies.
+        "autoAllowBashIfSandboxed": false,
+        // Files are controlled by the permission mode. The agent's settings stay protected, because write
+        // access to them could open the network.
+        "filesystem": { "allowWrite": ["/"] },
+        // Without `strictAllowlist`, a mode that asks no person allows every host.
+        "network": { "allowedDomains": hosts, "deniedDomains": denied, "strictAllowlist": true },
+    })
 }
 
 fn env_set(context: &AgentContext, attempt: u32) -> Vec<(String, String)> {

@@ -11,15 +11,17 @@ mod session_row;
 mod wrap_up;
 
 use super::wire::{Row, parse};
-use crate::{Health, SessionDocument, SessionHistory};
 use longhaul_core::Continuity;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 use session_row::SessionRow;
 use std::collections::BTreeSet;
 
+pub use continuity::SessionHistory;
+
+/// A session file, parsed once.
 #[derive(Debug)]
-pub(super) struct ClaudeSession {
+pub struct SessionDocument {
     bytes: Vec<u8>,
     /// The rows that the model sees, in file order.
     rows: Vec<SessionRow>,
@@ -27,8 +29,19 @@ pub(super) struct ClaudeSession {
     is_damaged: bool,
 }
 
-impl ClaudeSession {
-    pub(super) fn parse(bytes: Vec<u8>) -> ClaudeSession {
+/// The condition of a session file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// Every line is a row.
+    Whole,
+    /// It can be resumed, but some lines are lost.
+    Damaged,
+    /// No row belongs to a conversation, so the agent would not find the session.
+    Empty,
+}
+
+impl SessionDocument {
+    pub(super) fn parse(bytes: Vec<u8>) -> SessionDocument {
         let (mut rows, mut is_damaged, mut start) = (Vec::new(), false, 0);
         for line in lines(&bytes) {
             let content = without_nul(line);
@@ -41,20 +54,20 @@ impl ClaudeSession {
             is_damaged |= content.len() < line.len();
             start += line.len() + 1;
         }
-        ClaudeSession { bytes, rows, is_damaged }
+        SessionDocument { bytes, rows, is_damaged }
     }
 
     fn line(&self, row: &SessionRow) -> &[u8] {
         without_nul(&self.bytes[row.start..row.end])
     }
-}
 
-impl SessionDocument for ClaudeSession {
-    fn bytes(&self) -> &[u8] {
+    /// Returns the bytes of the file.
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    fn health(&self) -> Health {
+    /// Returns whether the agent can continue from the file.
+    pub fn health(&self) -> Health {
         match (self.rows.is_empty(), self.is_damaged) {
             (true, _) => Health::Empty,
             (false, false) => Health::Whole,
@@ -62,7 +75,9 @@ impl SessionDocument for ClaudeSession {
         }
     }
 
-    fn without_damage(&self) -> Option<Vec<u8>> {
+    /// Returns the bytes without the damaged parts, or `None` if nothing is damaged. Whole rows stay
+    /// unchanged, including a row that shares its line with a block of NUL bytes.
+    pub fn without_damage(&self) -> Option<Vec<u8>> {
         if !self.is_damaged {
             return None;
         }
@@ -74,30 +89,44 @@ impl SessionDocument for ClaudeSession {
         Some(whole)
     }
 
-    fn missing_rows(&self, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+    /// Returns the rows that an attempt's stream contains and the file lacks. They must be appended to the
+    /// file, which that attempt wrote last. `started` is the length of the file in bytes when the attempt
+    /// started, if it used this file.
+    ///
+    /// Restoring stops at a message of the agent program and at a call that did not run. A later exchange is
+    /// not restored. Nothing is restored if file and stream do not match.
+    pub fn missing_rows(&self, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
         missing_rows::missing_rows(self, started, stream)
     }
 
-    fn answered_calls(&self, up_to: Option<&str>) -> BTreeSet<String> {
+    /// Returns the ids of the tool calls whose results are in the conversation, up to and including this
+    /// message, or in all of it.
+    pub fn answered_calls(&self, up_to: Option<&str>) -> BTreeSet<String> {
         let last = self.rows.iter().position(|row| Some(row.uuid.as_str()) == up_to);
         let rows = last.map_or(&*self.rows, |last| &self.rows[..=last]);
         rows.iter().flat_map(|row| row.answered.iter().cloned()).collect()
     }
 
-    fn last_row_id(&self) -> Option<&str> {
+    /// Returns the id of the conversation's last row.
+    pub fn last_row_id(&self) -> Option<&str> {
         self.rows.last().map(|row| row.uuid.as_str())
     }
 
-    fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<String> {
+    /// Returns the id of the message to resume from if the last turns only belong to a wrap-up: the message
+    /// before them. The wrap-up is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
+    pub fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<String> {
         wrap_up::resume_point(self, wrap_up_prompt)
     }
 
-    fn history(&self, bytes: u64) -> Option<SessionHistory> {
+    /// Returns the history in the first `bytes` bytes of the file, or `None` if the file is shorter.
+    pub fn history(&self, bytes: u64) -> Option<SessionHistory> {
         let length = usize::try_from(bytes).ok().filter(|length| *length <= self.bytes.len())?;
         Some(continuity::history(&self.rows[..self.rows.partition_point(|row| row.end <= length)]))
     }
 
-    fn continuity(&self, before: &SessionHistory) -> Continuity {
+    /// Returns whether this file continues an earlier history from its end. Of several branches the last one
+    /// counts, because the next resume continues it.
+    pub fn continuity(&self, before: &SessionHistory) -> Continuity {
         continuity::continuity(before, &self.rows)
     }
 }

@@ -1,8 +1,7 @@
 //! The location of the agent's sessions, below its configuration directory (`$CLAUDE_CONFIG_DIR`, else
 //! `~/.claude`). Never accesses a file.
 
-use super::session_file::ClaudeSession;
-use crate::{SessionDocument, SessionLayout};
+use super::session_file::SessionDocument;
 use longhaul_core::SessionId;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,29 +10,37 @@ const PROJECTS_DIR: &str = "projects";
 // Longer names are truncated and made unique by a hash.
 const NAME_CHARS_MAX: usize = 200;
 
+/// How an agent stores its sessions: one file each, in directories below its configuration directory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ClaudeSessionLayout;
+pub struct SessionLayout;
 
-impl SessionLayout for ClaudeSessionLayout {
-    fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+impl SessionLayout {
+    /// Returns the configuration directory of an agent that is started with these variables.
+    pub fn config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let configured = variable("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
         configured.or_else(|| self.default_config_dir(variable))
     }
 
-    fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    /// Returns the configuration directory that an agent uses if no variable names another one.
+    pub fn default_config_dir(&self, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         variable("HOME").map(|home| PathBuf::from(home).join(".claude"))
     }
 
-    fn projects_dir(&self) -> &'static Path {
+    /// Returns the path, below the configuration directory, of the directory that holds all session
+    /// directories.
+    pub fn projects_dir(&self) -> &'static Path {
         Path::new(PROJECTS_DIR)
     }
 
-    fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {
+    /// Returns the path, below the configuration directory, where an agent working in `cwd` looks for the
+    /// file of this session. `cwd` must be a canonical path.
+    pub fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {
         session_file(cwd, session.as_str())
     }
 
-    fn parse(&self, bytes: Vec<u8>) -> Box<dyn SessionDocument> {
-        Box::new(ClaudeSession::parse(bytes))
+    /// Parses the bytes of a session file.
+    pub fn parse(&self, bytes: Vec<u8>) -> SessionDocument {
+        SessionDocument::parse(bytes)
     }
 }
 

@@ -41,7 +41,6 @@ const SENTENCES: [(&str, StartupError); 31] = [
     ("flag provided but not defined: -*", StartupError::NotAnAgent),
 ];
 
-/// Returns the error of the first line that matches a message.
 pub(super) fn from_text(text: &str) -> Option<StartupError> {
     text.lines().find_map(|line| {
         let line = line.trim();

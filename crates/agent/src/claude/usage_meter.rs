@@ -26,7 +26,7 @@ const BYTES_PER_TOKEN: u64 = 4;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageMeter {
-    prices: Prices,
+    pub(super) prices: Prices,
     /// Usage that results have reported.
     committed: Usage,
     /// Usage since the last result.
@@ -79,10 +79,6 @@ enum Source {
 impl UsageMeter {
     pub(super) fn new(prices: Prices) -> UsageMeter {
         UsageMeter { prices, ..UsageMeter::default() }
-    }
-
-    pub(super) fn prices(&self) -> &Prices {
-        &self.prices
     }
 
     pub(super) fn stream_event(&mut self, head: &StreamLine<'_>) {
@@ -282,7 +278,6 @@ impl UsageMeter {
         mem::take(&mut self.has_update).then(|| self.usage())
     }
 
-    /// Returns the usage so far, as far as it is known.
     pub(super) fn usage(&self) -> Usage {
         self.committed.plus(self.closed_interval())
     }

@@ -27,11 +27,13 @@ pub(super) fn parse<'a, T: Field<'a>>(line: &'a [u8]) -> Option<T> {
 
 /// Declares records, with the keys of each field. A value that is not an object reads as an empty record.
 macro_rules! records {
-    ($($(#[$doc:meta])* $name:ident { $($($key:literal)|+ => $field:ident: $type:ty,)* })*) => { $(
-        $(#[$doc])*
+    ($($(#[$meta:meta])* $name:ident {
+        $($(#[$field_meta:meta])* $($key:literal)|+ => $field:ident: $type:ty,)*
+    })*) => { $(
+        $(#[$meta])*
         #[derive(Clone, Debug, Default)]
         pub(in crate::claude) struct $name<'a> {
-            $(pub(in crate::claude) $field: $type,)*
+            $($(#[$field_meta])* pub(in crate::claude) $field: $type,)*
         }
 
         impl<'a> Field<'a> for $name<'a> {

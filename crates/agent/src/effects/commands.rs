@@ -15,7 +15,6 @@ pub(super) struct Command {
     /// Its words without quotes and redirections.
     pub(super) words: Vec<String>,
     pub(super) text: String,
-    /// The here-document that it reads.
     pub(super) input: Option<String>,
 }
 

@@ -5,23 +5,16 @@ use crate::pattern::{Pattern, empty_pattern};
 use serde::Deserialize;
 
 /// A row of the table. `effects.toml` documents its fields.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub(super) struct ProgramRule {
     pub(super) names: Vec<String>,
-    #[serde(default)]
     starts_with: Vec<WordPatterns>,
-    #[serde(default)]
     contains: Vec<Pattern>,
-    #[serde(default)]
     ends_with: Vec<Pattern>,
-    #[serde(default)]
     options: Vec<OptionPattern>,
-    #[serde(default)]
     pub(super) harmless: Vec<OptionPattern>,
-    #[serde(default)]
     workspace_only: Vec<Pattern>,
-    #[serde(default)]
     options_with_value: Vec<String>,
 }
 

@@ -3,44 +3,22 @@
 
 use super::commands::Command;
 
-struct Wrapper {
-    names: &'static [&'static str],
-    /// Options whose value is the next word.
-    value_options: &'static [&'static str],
-    /// Number of the wrapper's own arguments before the program.
-    arg_count: usize,
-}
-
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        names: &["sudo", "doas"],
-        value_options: &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U"],
-        arg_count: 0,
-    },
-    Wrapper { names: &["env"], value_options: &["-u", "-C", "--unset", "--chdir"], arg_count: 0 },
-    Wrapper { names: &["timeout"], value_options: &["-k", "-s", "--kill-after", "--signal"], arg_count: 1 },
-    Wrapper { names: &["nice", "ionice"], value_options: &["-n", "-c", "-p", "--adjustment"], arg_count: 0 },
-    Wrapper {
-        names: &["xargs"],
-        value_options: &["-n", "-I", "-P", "-d", "-L", "-s", "-a", "-E"],
-        arg_count: 0,
-    },
-    Wrapper { names: &["stdbuf"], value_options: &["-i", "-o", "-e"], arg_count: 0 },
-    Wrapper { names: &["watch"], value_options: &["-n", "--interval"], arg_count: 0 },
-    Wrapper { names: &["flock"], value_options: &["-w", "--timeout", "-E"], arg_count: 1 },
-    Wrapper { names: &["python", "python3"], value_options: &[], arg_count: 0 },
-    Wrapper {
-        names: &["npx", "bunx", "uvx", "pipx"],
-        value_options: &["-p", "--package", "--from"],
-        arg_count: 0,
-    },
-    Wrapper { names: &[".", "source"], value_options: &[], arg_count: 0 },
-    Wrapper { names: &["exec"], value_options: &["-a"], arg_count: 0 },
-    Wrapper {
-        names: &["command", "builtin", "nohup", "setsid", "time", "unbuffer"],
-        value_options: &[],
-        arg_count: 0,
-    },
+/// Programs that start another one, their options whose value is the next word, and the number of their own
+/// arguments before that program.
+const WRAPPERS: &[(&[&str], &[&str], usize)] = &[
+    (&["sudo", "doas"], &["-u", "-g", "-h", "-p", "-C", "-D", "-R", "-r", "-t", "-T", "-U"], 0),
+    (&["env"], &["-u", "-C", "--unset", "--chdir"], 0),
+    (&["timeout"], &["-k", "-s", "--kill-after", "--signal"], 1),
+    (&["nice", "ionice"], &["-n", "-c", "-p", "--adjustment"], 0),
+    (&["xargs"], &["-n", "-I", "-P", "-d", "-L", "-s", "-a", "-E"], 0),
+    (&["stdbuf"], &["-i", "-o", "-e"], 0),
+    (&["watch"], &["-n", "--interval"], 0),
+    (&["flock"], &["-w", "--timeout", "-E"], 1),
+    (&["python", "python3"], &[], 0),
+    (&["npx", "bunx", "uvx", "pipx"], &["-p", "--package", "--from"], 0),
+    (&[".", "source"], &[], 0),
+    (&["exec"], &["-a"], 0),
+    (&["command", "builtin", "nohup", "setsid", "time", "unbuffer"], &[], 0),
 ];
 
 const SHELLS: [&str; 7] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "su"];
@@ -50,8 +28,10 @@ pub(crate) fn unwrap_command(mut words: &[String]) -> &[String] {
     while let Some((first, rest)) = words.split_first() {
         if is_assignment(first) {
             words = rest;
-        } else if let Some(wrapper) = WRAPPERS.iter().find(|wrapper| wrapper.names.contains(&name(first))) {
-            words = skip_options(rest, wrapper);
+        } else if let Some((_, value_options, arg_count)) =
+            WRAPPERS.iter().find(|(names, ..)| names.contains(&name(first)))
+        {
+            words = skip_options(rest, value_options).get(*arg_count..).unwrap_or_default();
         } else if let Some(file) = script_file(name(first), rest) {
             words = file;
         } else {
@@ -98,12 +78,12 @@ fn script_file<'a>(shell: &str, rest: &'a [String]) -> Option<&'a [String]> {
     (!words.is_empty()).then_some(words)
 }
 
-fn skip_options<'a>(mut words: &'a [String], wrapper: &Wrapper) -> &'a [String] {
+fn skip_options<'a>(mut words: &'a [String], value_options: &[&str]) -> &'a [String] {
     while let Some((option, rest)) = words.split_first().filter(|(word, _)| is_option(word)) {
-        let skipped = usize::from(wrapper.value_options.contains(&option.as_str()));
+        let skipped = usize::from(value_options.contains(&option.as_str()));
         words = rest.get(skipped..).unwrap_or_default();
     }
-    words.get(wrapper.arg_count..).unwrap_or_default()
+    words
 }
 
 fn is_option(word: &str) -> bool {

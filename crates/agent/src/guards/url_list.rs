@@ -6,36 +6,13 @@ use serde_json::Value;
 /// Keys under which a list may be stored.
 const KEYS: [&str; 3] = ["blocked_urls", "urls", "patterns"];
 
-/// An error in a list.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum UrlListError {
-    /// A pattern is invalid.
-    #[error("line {line}: {source}")]
-    Pattern {
-        /// Line number, starting at 1.
-        line: usize,
-        /// The error in the pattern.
-        source: UrlPatternError,
-    },
-    /// A pattern in a JSON file is invalid.
-    #[error(transparent)]
-    Json(UrlPatternError),
-    /// The file starts like JSON but is not JSON.
-    #[error("it is not JSON: {0}")]
-    Syntax(String),
-    /// JSON or YAML without a list of patterns.
-    #[error("it has no list of strings named `blocked_urls`, `urls` or `patterns`")]
-    NoList,
-    /// Unsupported YAML on this line.
-    #[error("line {0}: expected `- ` and a pattern")]
-    Line(usize),
-    /// The file has no patterns.
-    #[error("it contains no pattern")]
-    Empty,
-}
+const NO_LIST: &str = "it has no list of strings named `blocked_urls`, `urls` or `patterns`";
 
 /// Parses the patterns of a file.
-pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+///
+/// # Errors
+/// Returns a message for the user, which states the line unless the file is JSON.
+pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let is_address =
         || text.lines().next().is_some_and(|line| line.contains("]:") || line.trim_end().ends_with(']'));
@@ -48,23 +25,27 @@ pub fn url_patterns(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
     }
 }
 
-fn json(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
-    let value: Value = serde_json::from_str(text).map_err(|error| UrlListError::Syntax(error.to_string()))?;
+fn json(text: &str) -> Result<Vec<UrlPattern>, String> {
+    let value: Value = serde_json::from_str(text).map_err(|error| format!("it is not JSON: {error}"))?;
     let list = match &value {
         Value::Array(list) => list,
-        value => KEYS.iter().find_map(|key| value.get(key)?.as_array()).ok_or(UrlListError::NoList)?,
+        value => KEYS.iter().find_map(|key| value.get(key)?.as_array()).ok_or(NO_LIST)?,
     };
-    let pattern =
-        |value: &Value| value.as_str().ok_or(UrlListError::NoList)?.parse().map_err(UrlListError::Json);
-    list.iter().map(pattern).collect()
+    list.iter().map(|value| pattern(value.as_str().ok_or(NO_LIST)?)).collect()
 }
 
-fn lines(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
-    let mut patterns = Vec::new();
-    for (line, text) in numbered_lines(text) {
-        patterns.push(text.parse().map_err(|source| UrlListError::Pattern { line, source })?);
-    }
-    if patterns.is_empty() { Err(UrlListError::Empty) } else { Ok(patterns) }
+fn lines(text: &str) -> Result<Vec<UrlPattern>, String> {
+    let patterns: Vec<UrlPattern> =
+        numbered_lines(text).map(|(line, text)| pattern_of_line(line, text)).collect::<Result<_, _>>()?;
+    if patterns.is_empty() { Err("it contains no pattern".to_owned()) } else { Ok(patterns) }
+}
+
+fn pattern(text: &str) -> Result<UrlPattern, String> {
+    text.parse().map_err(|error: UrlPatternError| error.to_string())
+}
+
+fn pattern_of_line(line: usize, text: &str) -> Result<UrlPattern, String> {
+    pattern(text).map_err(|error| format!("line {line}: {error}"))
 }
 
 /// Returns the nonempty lines without comments, with their numbers.
@@ -91,28 +72,28 @@ fn key(line: &str) -> Option<(&str, &str)> {
     (is_name && (value.is_empty() || value.starts_with(' '))).then_some((key, value.trim()))
 }
 
-fn yaml(text: &str) -> Result<Vec<UrlPattern>, UrlListError> {
+fn yaml(text: &str) -> Result<Vec<UrlPattern>, String> {
     let mut patterns = Vec::new();
     let mut is_in_list = numbered_lines(text).next().is_some_and(|(_, line)| line.starts_with("- "));
     let mut is_found = is_in_list;
     for (line, text) in numbered_lines(text) {
-        let pattern = |text: &str| text.parse().map_err(|source| UrlListError::Pattern { line, source });
+        let no_item = || format!("line {line}: expected `- ` and a pattern");
         if let Some((key, value)) = key(text) {
             is_in_list = KEYS.contains(&key);
             is_found |= is_in_list;
             if is_in_list && !value.is_empty() {
                 let inner = value.strip_prefix('[').and_then(|value| value.strip_suffix(']'));
-                let values = inner.ok_or(UrlListError::Line(line))?.split(',').map(str::trim);
+                let values = inner.ok_or_else(no_item)?.split(',').map(str::trim);
                 for value in values.filter(|value| !value.is_empty()) {
-                    patterns.push(pattern(unquoted(value))?);
+                    patterns.push(pattern_of_line(line, unquoted(value))?);
                 }
             }
         } else if is_in_list {
-            let value = text.trim_start().strip_prefix("- ").ok_or(UrlListError::Line(line))?;
-            patterns.push(pattern(unquoted(value.trim()))?);
+            let value = text.trim_start().strip_prefix("- ").ok_or_else(no_item)?;
+            patterns.push(pattern_of_line(line, unquoted(value.trim()))?);
         }
     }
-    if is_found { Ok(patterns) } else { Err(UrlListError::NoList) }
+    if is_found { Ok(patterns) } else { Err(NO_LIST.to_owned()) }
 }
 
 fn unquoted(text: &str) -> &str {
@@ -150,7 +131,7 @@ mod tests {
     #[test]
     fn reports_errors_with_line() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(url_patterns(text).expect_err(text).to_string(), expected, "{text}");
+            assert_eq!(url_patterns(text).expect_err(text), expected, "{text}");
         };
         let none = "it has no list of strings named `blocked_urls`, `urls` or `patterns`";
         check("", "it contains no pattern");

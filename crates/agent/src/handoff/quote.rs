@@ -1,5 +1,7 @@
 //! Quotes text of unknown origin, so that it cannot be mistaken for the text around it.
 
+use std::iter;
+
 /// Returns a block between fences that are longer than any run of backticks in the text.
 pub(crate) fn fenced(text: &str) -> String {
     let fence = "`".repeat(longest_run(text).saturating_add(1).max(3));
@@ -16,31 +18,17 @@ pub(crate) fn inline(text: &str, chars_max: usize) -> String {
 }
 
 pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
-    // A word may be as long as a file, so only the part that is shown is inspected.
-    let mut words = text.split(|c: char| c.is_whitespace() || c.is_control());
-    let mut line = String::new();
-    let mut chars = 0;
-    for word in words.by_ref().filter(|word| !word.is_empty()) {
-        if !line.is_empty() {
-            if chars + 1 >= chars_max {
-                line.push('…');
-                break;
-            }
-            line.push(' ');
-            chars += 1;
-        }
-        let shown = word.char_indices().nth(chars_max.saturating_sub(chars));
-        line.push_str(shown.map_or(word, |(end, _)| &word[..end]));
-        if shown.is_some() {
-            line.push('…');
-            break;
-        }
-        chars += word.chars().count();
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    // A text may be as long as a file, so only the part that is shown is read.
+    let mut chars = words.flat_map(|word| iter::once(' ').chain(word.chars())).skip(1);
+    let mut line: String = chars.by_ref().take(chars_max).collect();
+    if chars.next().is_some() {
+        line.truncate(line.trim_end().len());
+        line.push('…');
     }
     line
 }
 
-/// Returns the first sentence of a text.
 pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
     let text = text.trim_start();
     let line = text.lines().next().unwrap_or_default();

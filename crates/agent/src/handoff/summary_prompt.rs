@@ -33,14 +33,11 @@ pub fn summary_prompt(
     let task = iter::once(block(context.task, bound(share, 2)));
     let task = budget.part("The task, for your understanding", "", task, share);
     let share = budget.share(1, 8);
-    let prompts = budget.part(
-        "Further messages of the user, for your understanding",
-        DROPPED,
-        draft.steps.prompts(bound(share, 2)),
-        share,
-    );
+    let prompts = draft.steps.prompts(bound(share, 2)).into_iter();
+    let title = "Further messages of the user, for your understanding";
+    let prompts = budget.part(title, DROPPED, prompts, share);
     let share = budget.share(1, 4);
-    let summary = draft.steps.summary(bound(share, 1));
+    let summary = draft.steps.summary(bound(share, 1)).into_iter();
     let summary = budget.part("The agent's summary of still earlier work", DROPPED, summary, share);
     let share = budget.share(1, 1);
     let older = draft.steps.whole(bound(share, 4)).take(draft.older_count);

@@ -57,18 +57,12 @@ impl<'a> WorkLog<'a> {
         self.prompts.is_empty() && self.summary.is_none() && self.steps.is_empty()
     }
 
-    pub(super) fn prompts(
-        &self,
-        weight_max: u64,
-    ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
-        self.prompts.iter().map(move |text| render::block(text, weight_max))
+    pub(super) fn prompts(&self, weight_max: u64) -> Vec<String> {
+        self.prompts.iter().map(|text| render::block(text, weight_max)).collect()
     }
 
-    pub(super) fn summary(
-        &self,
-        weight_max: u64,
-    ) -> impl DoubleEndedIterator<Item = String> + ExactSizeIterator {
-        self.summary.into_iter().map(move |text| render::block(text, weight_max))
+    pub(super) fn summary(&self, weight_max: u64) -> Option<String> {
+        self.summary.map(|text| render::block(text, weight_max))
     }
 
     pub(super) fn count(&self) -> usize {

@@ -37,7 +37,6 @@ pub struct ResumeArgs {
     /// Marks the supervisor that `--detach` starts
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub changes: ChangeArgs,
     #[command(flatten)]
@@ -58,7 +57,6 @@ pub struct RerunArgs {
     /// Print what would run; start nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub changes: ChangeArgs,
 }
@@ -89,7 +87,6 @@ pub struct RecoverArgs {
     /// Marks the supervisor that `--detach` starts
     #[arg(long, hide = true)]
     pub detached: bool,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub notify: NotifyArgs,
     #[command(flatten)]

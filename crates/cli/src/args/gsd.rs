@@ -173,7 +173,6 @@ pub struct GsdCallArgs {
         hide_short_help = true
     )]
     pub agent_args: Vec<String>,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub agent: AgentArgs,
     #[command(flatten)]

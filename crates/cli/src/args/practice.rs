@@ -60,7 +60,6 @@ pub struct SimulateArgs {
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
-    /// Last, because its help heading applies to all flags after it.
     #[command(flatten)]
     pub policy: PolicyArgs,
 }

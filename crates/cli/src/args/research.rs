@@ -109,7 +109,6 @@ pub struct ResearchArgs {
     pub agent_args: Vec<String>,
     #[command(flatten)]
     pub everywhere: InheritedArgs,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub notify: NotifyArgs,
     #[command(flatten)]

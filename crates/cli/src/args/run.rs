@@ -168,7 +168,6 @@ pub struct RunArgs {
         hide_short_help = true
     )]
     pub agent_args: Vec<String>,
-    /// Last, because their help headings apply to all flags after them.
     #[command(flatten)]
     pub limits: LimitArgs,
     #[command(flatten)]

@@ -73,7 +73,7 @@ pub struct LoopArgs {
     /// Print the policy and each prompt that can be rendered now; start nothing
     #[arg(long, help_heading = "Workflow")]
     pub dry_run: bool,
-    /// Defaults for the runs of all phases. Last, because their help headings apply to all flags after them.
+    /// Defaults for the runs of all phases.
     #[command(flatten)]
     pub agent: AgentArgs,
     #[command(flatten)]

@@ -48,7 +48,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         }
     });
     screen.close();
-    events::close(events, global);
+    events::close(events);
     match result? {
         Ok(report) => {
             if prints_report {

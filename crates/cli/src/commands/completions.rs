@@ -5,7 +5,7 @@
 //! error would disturb the prompt.
 
 use crate::args::{Cli, CompletionsArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::output::{envelope_text, phrases};
 use crate::{open_home, output, visible_commands};
 use clap::{Arg, Command, CommandFactory};
@@ -28,14 +28,12 @@ const LEDGER_WAIT: Duration = Duration::from_millis(50);
 const TASK_CHARS_MAX: usize = 50;
 
 pub fn completions(args: &CompletionsArgs) -> Result<u8, Failure> {
-    let unexpected =
-        |error: &dyn std::fmt::Display| Failure::unexpected(format!("cannot write completions: {error}"));
-    let name = args.shell.to_string();
-    let shells = Shells::builtins();
-    let shell = shells.completer(&name).ok_or_else(|| unexpected(&format!("no script for {name}")))?;
+    let (shells, action) = (Shells::builtins(), "cannot write completions");
+    let shell = shells.completer(&args.shell.to_string());
+    let shell = shell.ok_or("there is no script").or_unexpected(action)?;
     let mut script = Vec::new();
     let result = shell.write_registration(VARIABLE, "longhaul", "longhaul", "longhaul", &mut script);
-    result.map_err(|error| unexpected(&error))?;
+    result.or_unexpected(action)?;
     // The printer keeps a write error until the end of the command.
     let _ = output::out::printer_of_bytes().write_all(&script);
     Ok(0)

@@ -14,7 +14,6 @@ use crate::failure::Failure;
 use crate::{output, prompt_arg};
 use clap::CommandFactory;
 use serde::Serialize;
-use std::env;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -59,13 +58,9 @@ fn directory(path: Option<&Path>) -> Result<PathBuf, Failure> {
     prompt_arg::directory(path.unwrap_or(Path::new(".")))
 }
 
-fn user_path() -> Option<PathBuf> {
-    user_file(|name| env::var_os(name))
-}
-
 fn path(global: &GlobalArgs, args: &PathArgs) -> Result<u8, Failure> {
     let project = project_file(&directory(args.cwd.as_deref())?);
-    let user = user_path();
+    let user = user_file();
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     let files = ConfigFilesOutput {
         user: user.map(|path| ConfigFileStatus { exists: exists(&path), path }),
@@ -91,7 +86,7 @@ fn init(global: &GlobalArgs, is_user: bool) -> Result<u8, Failure> {
         let hint = "set HOME or XDG_CONFIG_HOME to an absolute path";
         (
             FileOwner::User,
-            user_path().ok_or_else(|| Failure::usage("the directory of your own file is unknown", hint))?,
+            user_file().ok_or_else(|| Failure::usage("the directory of your own file is unknown", hint))?,
         )
     } else {
         (FileOwner::Project, directory(None)?.join(PROJECT_FILE))

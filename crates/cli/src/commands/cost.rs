@@ -177,12 +177,12 @@ fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -
         }
     }
     let cost = |row: &CostRow<String>| -> Usd { row.spend.cost + row.spend.estimated_cost };
-    match by {
-        GroupBy::Day => rows.sort_by(|one, other| other.key.cmp(&one.key)),
+    rows.sort_by(|one, other| match by {
+        GroupBy::Day => other.key.cmp(&one.key),
         GroupBy::Model | GroupBy::Project | GroupBy::Run | GroupBy::Agent | GroupBy::Workflow => {
-            rows.sort_by(|one, other| cost(other).cmp(&cost(one)).then_with(|| one.key.cmp(&other.key)));
+            cost(other).cmp(&cost(one)).then_with(|| one.key.cmp(&other.key))
         }
-    }
+    });
     rows
 }
 

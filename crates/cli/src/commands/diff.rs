@@ -51,8 +51,8 @@ struct DiffEnd<'a> {
 }
 
 pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
-    let dir = open_home::find_run(&open_home::locate()?, &args.run)?;
     let home = open_home::locate()?;
+    let dir = open_home::find_run(&home, &args.run)?;
     let runtime = runtime::new()?;
     let diff = runtime.block_on(workspace_diff(&home, &dir, args.paths.clone()));
     let diff = diff.map_err(|error| failure(&dir, error))?;
@@ -69,29 +69,20 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
             print_text(global, &dir, &diff, format, &body);
         }
     }
-    if !global.quiet {
-        text::notes(&diff).iter().for_each(|note| print_status(note));
-    }
+    text::notes(&diff).iter().for_each(|note| print_status(note));
     Ok(0)
 }
 
 fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: DiffFormat, body: &[u8]) {
-    let mut text = match format {
+    let separator = if body.is_empty() { "" } else { "\n" };
+    let summary = format!("{}\n{separator}", text::summary(dir.id(), diff));
+    let text = match format {
         // Programs read one name on each line.
-        DiffFormat::NameOnly => Vec::new(),
-        DiffFormat::Patch { .. } | DiffFormat::Stat { .. } => {
-            format!("{}\n", text::summary(dir.id(), diff)).into_bytes()
-        }
-    };
-    if !text.is_empty() && !body.is_empty() {
-        text.push(b'\n');
-    }
-    let shown = match format {
+        DiffFormat::NameOnly => body.to_vec(),
+        DiffFormat::Patch { .. } => [summary.as_bytes(), body].concat(),
         // The last line repeats the summary.
-        DiffFormat::Stat { .. } => without_last_line(body),
-        DiffFormat::Patch { .. } | DiffFormat::NameOnly => body,
+        DiffFormat::Stat { .. } => [summary.as_bytes(), without_last_line(body)].concat(),
     };
-    text.extend_from_slice(shown);
     let text =
         if out::stdout_is_terminal() { patch::colored(&text, Colors::stdout()).into_bytes() } else { text };
     // The pager keeps a write error until the end of the command.
@@ -105,7 +96,6 @@ fn without_last_line(text: &[u8]) -> &[u8] {
 
 fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan()?.spec.cwd;
-    let omitted = text::omitted(diff);
     output::print_json(&DiffOutput {
         run: dir.id().as_str(),
         workspace: workspace.into(),
@@ -114,7 +104,7 @@ fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
         commits: diff.commits.as_deref(),
         files: &diff.files,
         totals: diff.stat(),
-        omitted,
+        omitted: text::omitted(diff),
     });
     Ok(())
 }

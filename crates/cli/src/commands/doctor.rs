@@ -62,9 +62,9 @@ fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Fa
     findings.extend(boot::check());
     findings.extend(system::check());
     // Telemetry is off by default.
-    findings.extend(telemetry::info().map(|info| match info.error {
-        None => Finding::ok("telemetry", info.targets),
-        Some(error) => Finding::warning("telemetry", error, "fix the OTEL_ variables"),
+    findings.extend(telemetry::info().map(|info| match info {
+        Ok(targets) => Finding::ok("telemetry", targets),
+        Err(error) => Finding::warning("telemetry", error, "fix the OTEL_ variables"),
     }));
     Ok(findings)
 }

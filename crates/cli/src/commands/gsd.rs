@@ -2,14 +2,12 @@
 
 mod call;
 mod earlier_run;
-mod installed;
 mod phase_commands;
 mod phases;
 mod projects;
 mod registry;
 mod slash_command;
 mod status;
-mod verify_phase;
 
 #[cfg(test)]
 pub use registry::RegisteredProject;
@@ -55,7 +53,7 @@ fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result
         GsdCommand::ExecutePhase(args) => phase_commands::execute_phase(caller(&args.call), args),
         GsdCommand::Next(args) => phase_commands::next(caller(&args.call), args),
         GsdCommand::Phases(args) => phases::phases(caller(&args.call), args),
-        GsdCommand::VerifyPhase(args) => verify_phase::verify_phase(global, &project_dir, args),
+        GsdCommand::VerifyPhase(args) => status::verify_phase(global, &project_dir, args),
         GsdCommand::Status => status::status(global, &project_dir),
         GsdCommand::Projects(command) => projects::projects(global, command),
     }

@@ -7,7 +7,7 @@ use crate::output::phrases::one_line;
 use crate::{open_home, output, runtime, signals};
 use longhaul::find_agent::find_claude;
 use longhaul::{HandoffError, RecordedWork, SummarizeError, WrittenSummary, summarize};
-use longhaul_core::{CancelSource, HANDOFF_TOKENS_MAX, HandoffSummary, Outcome, Preset, RunSpec};
+use longhaul_core::{CancelSource, HANDOFF_TOKENS_MAX, HandoffSummary, Preset, RunSpec};
 use longhaul_store::{read_regular, read_regular_to_string};
 use serde::Deserialize;
 use std::future::pending;
@@ -28,8 +28,8 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let tokens_max = args.handoff_tokens.unwrap_or(default_tokens);
     let summary = match &args.handoff_summary {
         Some(model) => match summary(args, model, &work, tokens_max)? {
-            SummaryOutcome::Written(summary) => summary,
-            SummaryOutcome::Cancelled(by) => return Ok(Outcome::cancelled(by).exit_code()),
+            Ok(summary) => summary,
+            Err(source) => return Ok(source.exit_code()),
         },
         None => None,
     };
@@ -37,26 +37,19 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-enum SummaryOutcome {
-    /// The summary. `None` if there is none; the reason was printed.
-    Written(Option<WrittenSummary>),
-    Cancelled(CancelSource),
-}
-
+/// Returns the summary, or who cancelled it. `None` if there is no summary; the reason was printed.
 fn summary(
     args: &HandoffArgs,
     model: &str,
     work: &RecordedWork,
     tokens_max: u64,
-) -> Result<SummaryOutcome, Failure> {
-    let Some(prompt) = work.summary_prompt(tokens_max) else {
-        return Ok(SummaryOutcome::Written(None));
-    };
+) -> Result<Result<Option<WrittenSummary>, CancelSource>, Failure> {
+    let Some(prompt) = work.summary_prompt(tokens_max) else { return Ok(Ok(None)) };
     let no_summary = |reason: &str| {
         output::print_status(&format!(
             "no summary by {model}: {reason}; older work is listed in one line per step"
         ));
-        Ok(SummaryOutcome::Written(None))
+        Ok(Ok(None))
     };
     let spec = match spec(args) {
         Ok(spec) => spec,
@@ -74,8 +67,8 @@ fn summary(
         Ok::<_, Failure>(summarize(spec, &summary, &prompt, cancelled).await)
     })?;
     match result {
-        Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
-        Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
+        Ok(summary) => Ok(Ok(Some(summary))),
+        Err(SummarizeError::Cancelled(source)) => Ok(Err(source)),
         Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
             let message = message.map(|message| cut(&one_line(&message), MESSAGE_CHARS_MAX));

@@ -17,6 +17,7 @@ use longhaul_playbook::hooks::{
     HookEvent, HookInput, InjectionClaim, allows_learning, answer, claim_injection, clear_injection,
     log_error, record_session_api, was_injected,
 };
+use longhaul_playbook::points::TextSize;
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
 use longhaul_store::{DatabaseError, is_run_id};
 use std::ffi::OsString;
@@ -115,7 +116,7 @@ impl HookInvocation {
         let injection = super::playbook::injection_for_prompt(
             &PlaybookFile::in_project(&project),
             prompt,
-            self.learning.max_tokens,
+            TextSize::hook_limit(self.learning.max_tokens),
         )
         .map_err(|failure| format!("{}; {}", failure.error, failure.hint.unwrap_or_default()))?;
         let Some(injection) = injection else { return Ok(()) };

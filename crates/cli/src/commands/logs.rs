@@ -75,7 +75,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     };
     let mut out = BufWriter::new(target);
     let result = if args.follow {
-        let follow = follow::follow(&dir, &mut attempts, &mut *reader, filter, &mut out, global.quiet);
+        let follow = follow::follow(&dir, &mut attempts, &mut *reader, filter, &mut out);
         runtime::new()?.block_on(follow)
     } else {
         reader.print_new(&mut attempts, &mut out)
@@ -87,7 +87,7 @@ pub fn logs(global: &GlobalArgs, args: &LogsArgs) -> Result<u8, Failure> {
     }
     // The printer keeps a write error until the end of the command.
     let _ = out.flush();
-    if !reader.has_printed() && !global.quiet && format != OutputFormat::Json {
+    if !reader.has_printed() && format != OutputFormat::Json {
         let qualifier = if filter.is_all() { "" } else { " that match" };
         output::print_status(&format!("run {} has no messages{qualifier} yet", dir.id()));
     }

@@ -46,7 +46,11 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
         return Ok(code);
     }
-    let project_dir = project_dir(args.project.as_deref())?;
+    let path = args.project.as_deref().unwrap_or(Path::new("."));
+    let project_dir = prompt_arg::directory(path).map_err(|failure| Failure {
+        hint: Some("name an existing directory after the workflow".to_owned()),
+        ..failure
+    })?;
     let mut typed = TypedFlags::read(matches, &OF_WORKFLOW);
     // The working directory of all runs.
     typed.set("cwd", &project_dir);
@@ -67,7 +71,7 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
     let path = args.file.as_deref().unwrap_or(Path::new(""));
     let source = read_source(path)?;
     let parameters = args.all_parameters();
-    let file = parse(&source, &parameters)?;
+    let file = WorkflowFile::parse(&source.text, source.path.as_path(), &parameters)?;
     let mut policy = file.policy(&LoopOptions {
         from: args.from.clone(),
         only: args.only.clone(),
@@ -101,14 +105,6 @@ pub fn adopt_limits(policy: &mut WorkflowPolicy, runs: &[RunSpec]) {
     }
 }
 
-fn project_dir(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    let path = path.unwrap_or(Path::new("."));
-    prompt_arg::directory(path).map_err(|failure| Failure {
-        hint: Some("name an existing directory after the workflow".to_owned()),
-        ..failure
-    })
-}
-
 /// Reads a workflow file, or a built-in one if there is no such file.
 fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
     let (path, text) = match fs::read_to_string(path) {
@@ -129,10 +125,6 @@ fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
     Ok(WorkflowSource { path: path.into(), text, files: BTreeMap::new() })
 }
 
-fn parse(source: &WorkflowSource, parameters: &[(String, String)]) -> Result<WorkflowFile, Failure> {
-    Ok(WorkflowFile::parse(&source.text, source.path.as_path(), parameters)?)
-}
-
 impl From<WorkflowFileError> for Failure {
     fn from(error: WorkflowFileError) -> Failure {
         let (text, hint) = (error.to_string(), error.hint().to_owned());
@@ -151,7 +143,7 @@ impl From<WorkflowFileError> for Failure {
 
 fn validate(args: &ValidateArgs, global: &GlobalArgs) -> Result<u8, Failure> {
     let source = read_source(&args.file)?;
-    let file = parse(&source, &args.parameters)?;
+    let file = WorkflowFile::parse(&source.text, source.path.as_path(), &args.parameters)?;
     phase_run::check_settings(&file)?;
     // A file can be valid although a required parameter is not set yet.
     let validated = ValidateOutput {

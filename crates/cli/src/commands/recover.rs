@@ -89,7 +89,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     let events = events::open(&args.events, global, false)?;
     let telemetry = TelemetryHandle::start();
     let results = supervise_all(&home, workflows, runs, global, args, events.as_ref(), &telemetry);
-    events::close(events, global);
+    events::close(events);
     telemetry.close();
     let mut exit_codes = results?;
     exit_codes.extend(unreadable);
@@ -255,17 +255,17 @@ fn supervise_all(
         }
         for dir in runs {
             let supervisor = supervisor(home);
-            let (events, exporter) = (events.map(Writer::queue), telemetry.exporter());
+            let (events, telemetry) = (events.map(Writer::queue), telemetry.observer());
             let mut screen = if is_single {
                 ProgressDisplay::new(global, true)
             } else {
                 ProgressDisplay::prefixed(global, dir.id())
             };
-            let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(global, &plan));
+            let lifecycle = dir.plan().ok().and_then(|plan| Lifecycle::for_plan(&plan));
             let start = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
             let global = global.clone();
             supervised.spawn_local(async move {
-                let result = supervise(&supervisor, start, &mut screen, format, events, exporter).await;
+                let result = supervise(&supervisor, start, &mut screen, format, events, telemetry).await;
                 screen.close();
                 if result.is_err() && is_all && is_taken("", &dir, dir.is_outcome_published()) {
                     return Ok(0);

@@ -165,17 +165,11 @@ fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
 
 /// Returns a run's start, attempts, durations, cost and tokens on one line.
 fn facts(run: &ReportRun, clock: &TimeFormat) -> String {
-    let mut facts = vec![
-        format!("started {}", clock.short(run.started_at.0)),
-        counted(run.attempts_total.into(), "attempt"),
-    ];
-    facts.push(format!("took {}", run.wall));
-    if run.lost_time > Span::ZERO {
-        facts.push(format!("lost {}", run.lost_time));
-    }
-    facts.push(cost(run.cost, run.estimated_cost, run.unpriced));
-    facts.push(format!("{} tokens", short_count(run.tokens)));
-    facts.join("; ")
+    let (started, attempts) = (clock.short(run.started_at.0), counted(run.attempts_total.into(), "attempt"));
+    let lost = if run.lost_time > Span::ZERO { format!("; lost {}", run.lost_time) } else { String::new() };
+    let cost = cost(run.cost, run.estimated_cost, run.unpriced);
+    let tokens = short_count(run.tokens);
+    format!("started {started}; {attempts}; took {}{lost}; {cost}; {tokens} tokens", run.wall)
 }
 
 fn agent_and_files(run: &ReportRun) -> String {
@@ -200,15 +194,13 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         waited if last && run.outcome.is_none() => format!("; waiting for {waited} so far"),
         waited => format!("; then waited {waited}"),
     };
-    let summary = match attempt.summary_cost.0 {
-        Usd::ZERO => String::new(),
-        summary_cost => format!("; its summary of older work cost {}", money(summary_cost)),
-    };
-    let review = match attempt.review_cost.0 {
-        Usd::ZERO => String::new(),
-        review_cost => format!("; the reviews of its work cost {}", money(review_cost)),
-    };
-    format!("{start}; {}{summary}{review}{waited}", attempt.ending())
+    let costs = [
+        (attempt.summary_cost.0, "its summary of older work"),
+        (attempt.review_cost.0, "the reviews of its work"),
+    ];
+    let costs = costs.into_iter().filter(|(cost, _)| *cost > Usd::ZERO);
+    let costs: String = costs.map(|(cost, work)| format!("; {work} cost {}", money(cost))).collect();
+    format!("{start}; {}{costs}{waited}", attempt.ending())
 }
 
 fn attempts_heading(run: &ReportRun) -> String {

@@ -16,7 +16,7 @@ use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
 use crate::{changes, guard_flags, open_home, output, table_files};
 use longhaul_agent::{Guards, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
-use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Span, Usd};
+use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Remaining, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
 use researchgym_run::ResearchGymRun;
 use serde::Serialize;
@@ -139,8 +139,11 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
         Some(_) => prompt,
         None => {
             let context = HandoffContext {
-                remaining_cost: remaining.budget,
-                remaining_time: Some(remaining.time),
+                remaining: Remaining {
+                    budget: remaining.budget,
+                    time: Some(remaining.time),
+                    ..Remaining::default()
+                },
                 ..HandoffContext::unlimited(&prompt, HandoffReason::Text("it was another harness's"))
             };
             handoff_prompt(&past.transcript, &context, HANDOFF_TOKENS_MAX + estimated_tokens(&prompt), None)

@@ -52,7 +52,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         (options.request, options.spec) = (request, Some(spec));
         RunStart::Resume { dir, options: Box::new(options) }
     };
-    let lifecycle = Lifecycle::for_plan(global, &plan).filter(|_| !args.detached);
+    let lifecycle = Lifecycle::for_plan(&plan).filter(|_| !args.detached);
     let display = DisplayOptions::open(global, &args.events, args.detached)?;
     supervise_and_print(global, DisplayOptions { lifecycle, ..display }, &home, start)
 }

@@ -43,7 +43,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
-        |prompt: &str| Lifecycle::for_run(global, args, prompt).filter(|_| !args.detached && !args.dry_run);
+        |prompt: &str| Lifecycle::for_run(args, prompt).filter(|_| !args.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
         let lifecycle = lifecycle(args.prompt.as_deref().unwrap_or_default());
         // A usage error emits no lifecycle events.

@@ -51,7 +51,6 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
                 page(global, &table::runs(&rows, now, output::width(), Colors::stdout()));
             }
             match rows.is_empty() {
-                _ if global.quiet => {}
                 true if lists_all(args) => output::print_status("no runs yet; `longhaul run` starts one"),
                 true => output::print_status("no run matches; `longhaul runs` lists all runs"),
                 false if more => {

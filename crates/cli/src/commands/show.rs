@@ -25,8 +25,8 @@ use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
 use longhaul::RunReport;
 use longhaul_core::{
-    Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, Moment, Outcome, OutcomeKind, Rfc3339, RunHistory,
-    Span, State, Verified,
+    Dollars, Fault, HistoryEvent, HistoryEventKind, Limit, OutcomeKind, Rfc3339, RunHistory, Span, State,
+    Verified,
 };
 use longhaul_store::{DiffStat, Journal, RunDir};
 use serde::Serialize;
@@ -92,9 +92,6 @@ pub struct ShowOutput {
 /// A run to show, with its history for local times.
 pub struct Loaded {
     pub show_output: ShowOutput,
-    outcome: Option<Outcome>,
-    /// When the run finished, or the time as of which it is shown.
-    as_of: Moment,
     history: RunHistory,
 }
 
@@ -133,7 +130,6 @@ fn summary(report: &RunReport) -> Result<String, Failure> {
     Ok(text::summary(&loaded.show_output, report, Colors::stdout()))
 }
 
-/// Loads a run to show.
 pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
     let plan = dir.plan()?;
     let journal = Journal::load(&dir.journal_path())?;
@@ -174,7 +170,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         supervised: status.is_supervised,
         next: next_step(dir.id(), history.run(), &plan.spec, status, clock),
     };
-    Ok(Loaded { show_output, outcome, as_of, history })
+    Ok(Loaded { show_output, history })
 }
 
 /// Returns the longest possible time without a supervisor before a takeover, or `None` for another event.

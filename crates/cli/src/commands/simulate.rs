@@ -77,7 +77,6 @@ fn built_in() -> String {
 
 /// Returns the faults of the user's past runs. Unreadable journals are ignored.
 fn history() -> Result<Profile, Failure> {
-    let hint = || format!("choose a built-in profile with --faults: {}", built_in());
     let home = open_home::locate()?;
     let runs: Vec<RunHistory> = home
         .runs_newest_first()
@@ -89,7 +88,8 @@ fn history() -> Result<Profile, Failure> {
         })
         .unwrap_or_default();
     Profile::from_runs(&runs).ok_or_else(|| {
-        Failure::usage(format!("there are no past runs in {} to learn from", home.path().display()), hint())
+        let error = format!("there are no past runs in {} to learn from", home.path().display());
+        Failure::usage(error, format!("choose a built-in profile with --faults: {}", built_in()))
     })
 }
 

@@ -105,7 +105,6 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Reads what the arguments ask for.
 pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
     let home = open_home::locate()?;
     let dirs = match &args.workflow {

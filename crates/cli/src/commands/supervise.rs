@@ -11,7 +11,7 @@ use crate::output::lifecycle::Lifecycle;
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
 use crate::output::{self, phrases};
-use crate::telemetry::{TelemetryExporter, TelemetryHandle};
+use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime, signals};
 use longhaul::{Observer, RunReport, RunStart, Supervisor};
 use longhaul_core::{OutcomeKind, RunId};
@@ -49,13 +49,13 @@ pub async fn supervise(
     observer: &mut dyn Observer,
     format: OutputFormat,
     events: Option<Queue>,
-    exporter: TelemetryExporter,
+    mut telemetry: Option<Box<dyn Observer>>,
 ) -> Result<RunReport, Failure> {
-    let (mut events, mut telemetry) = (events.map(Events::new), exporter.observer());
+    let mut events = events.map(Events::new);
     let mut stream = (format == OutputFormat::StreamJson).then(Stream::new);
     let mut observers: Vec<&mut dyn Observer> = Vec::new();
     observers.extend(events.as_mut().map(|events| events as &mut dyn Observer));
-    observers.extend(telemetry.as_mut().map(|telemetry| telemetry as &mut dyn Observer));
+    observers.extend(telemetry.as_deref_mut().map(|telemetry| telemetry as &mut dyn Observer));
     observers.extend(stream.as_mut().map(|stream| stream as &mut dyn Observer));
     observers.push(observer);
     let run = supervisor.observe(start, &mut observers);
@@ -75,8 +75,8 @@ pub fn supervise_and_print(
     let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
     let telemetry = TelemetryHandle::start();
     let supervised = |observer: &mut dyn Observer, format| {
-        let (events, exporter) = (events.as_ref().map(Writer::queue), telemetry.exporter());
-        runtime::supervise(supervise(&supervisor(home), start, observer, format, events, exporter))?
+        let (events, telemetry) = (events.as_ref().map(Writer::queue), telemetry.observer());
+        runtime::supervise(supervise(&supervisor(home), start, observer, format, events, telemetry))?
     };
     let result = if detached {
         supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text)
@@ -102,7 +102,7 @@ pub fn supervise_and_print(
             }
         }
     }
-    events::close(events, global);
+    events::close(events);
     telemetry.close();
     result.map(|report| report.outcome.exit_code())
 }

@@ -12,12 +12,15 @@ use crate::own_program::subcommand;
 use crate::run_learning;
 use crate::runtime;
 use crate::workflow_next_commands::notified_workflow_command;
+use clap::Parser;
 use longhaul::Environment;
 use longhaul::watchdog::watch;
 use longhaul_core::ProcessId;
 use longhaul_store::{RunDir, StoreError};
+use std::ffi::OsString;
 
-const SUBCOMMAND: &str = "watchdog";
+/// Name of the subcommand that a supervisor starts.
+pub const SUBCOMMAND: &str = "watchdog";
 
 /// Returns the environment of every agent: this process's variables, and this program as watchdog and as
 /// server of the finish tool. Both are missing if the program's own path is unknown.
@@ -32,7 +35,9 @@ pub fn environment() -> Environment {
     environment
 }
 
-pub fn watchdog(args: &WatchdogArgs) -> Result<u8, Failure> {
+/// Runs the command from raw arguments.
+pub fn main(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
+    let args = WatchdogArgs::parse_from([OsString::from("longhaul watchdog")].into_iter().chain(args));
     super::detach::leave_terminal();
     let dir = RunDir::from_path(args.run_dir.clone()).ok_or_else(|| {
         let error = format!(

@@ -88,7 +88,7 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
 
 fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {
     let mut files = read_attempt_files(dir, history.attempts());
-    for (attempt, calls) in tool_calls_of(dir).unwrap_or_default() {
+    for (attempt, calls) in tool_calls_of(dir) {
         files.entry(attempt).or_default().tool_calls = Some(calls);
     }
     timeline(history, &files)

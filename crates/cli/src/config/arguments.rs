@@ -8,7 +8,7 @@ use crate::args::ConfigSourceArgs;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command, FromArgMatches, Id};
+use clap::{Arg, ArgMatches, Command, FromArgMatches, Id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -55,7 +55,6 @@ impl ConfigScope {
             "recover" => ConfigScope::Table,
             // Shells read completions when they start.
             "completions" | "man" => ConfigScope::Nothing,
-            _ if command.is_hide_set() => ConfigScope::Nothing,
             _ => ConfigScope::Printing,
         }
     }
@@ -115,7 +114,8 @@ fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatche
     values.retain(|_, value| !value.values.is_empty());
     let mut typed = BTreeSet::new();
     if let Some(command) = root.find_subcommand(name) {
-        typed = typed_keys(root, command, matches);
+        let args = typed_args(root, matches).chain(typed_args(command, matches));
+        typed = args.map(super::keys::name).collect();
         let mut excluded = excluded(root, name);
         if typed.contains(REVIEW) && !excludes_others(REVIEW, &typed_values(matches, REVIEW)) {
             excluded.retain(|(_, other)| other != REVIEW);
@@ -152,12 +152,12 @@ fn with_defaults(mut command: Command, values: &Values) -> Command {
     command
 }
 
-fn typed_keys(root: &Command, command: &Command, matches: &ArgMatches) -> BTreeSet<String> {
-    let args = root.get_arguments().chain(command.get_arguments());
-    args.filter(|arg| is_typed(matches, arg.get_id().as_str())).map(name).collect()
+/// Returns the arguments of this command itself that were typed.
+pub fn typed_args<'c>(command: &'c Command, matches: &ArgMatches) -> impl Iterator<Item = &'c Arg> {
+    command.get_arguments().filter(move |arg| is_typed(matches, arg.get_id().as_str()))
 }
 
-fn is_typed(matches: &ArgMatches, id: &str) -> bool {
+pub fn is_typed(matches: &ArgMatches, id: &str) -> bool {
     // A flag that this command does not have cannot have been typed.
     matches.try_contains_id(id).unwrap_or(false) && matches.value_source(id) == Some(ValueSource::CommandLine)
 }

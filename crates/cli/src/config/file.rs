@@ -13,12 +13,22 @@ use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// The values of one key as they would be typed. A switch that is off has none.
+/// The values of one key as they would be typed, with their origins. A switch that is off has none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub key: String,
     pub values: Vec<String>,
-    pub origin: Origin,
+    pub origins: Vec<Origin>,
+}
+
+impl Setting {
+    pub fn layer(&self) -> Option<u8> {
+        self.origins.iter().map(Origin::layer).max()
+    }
+
+    pub fn origin(&self) -> String {
+        self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
 }
 
 #[derive(Clone, Debug, Default)]
@@ -55,9 +65,8 @@ pub struct Reader<'a> {
 
 impl Reader<'_> {
     pub fn read(&self, text: &str) -> Result<File, Failure> {
-        let lines = Lines(text);
         let syntax_error = |error: toml::de::Error| {
-            let line = lines.at(error.span().map_or(0, |span| span.start));
+            let line = line_at(text, error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(" ");
             self.failure_at(line, message, "write TOML: `key = value`, with strings in quotes")
         };
@@ -65,9 +74,9 @@ impl Reader<'_> {
         let mut file = File::default();
         let mut default_profile = None;
         for (key, value) in in_order(table.get_ref()) {
-            let line = lines.at(key.span().start);
+            let line = line_at(text, key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
-                (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(&lines, profiles)?,
+                (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(text, profiles)?,
                 (PROFILE, _) => {
                     let hint = format!(
                         "select one with `{DEFAULT_PROFILE} = \"NAME\"`, define one with `[profile.NAME]`"
@@ -88,10 +97,10 @@ impl Reader<'_> {
                     let table = self.table(line, name)?;
                     file.tables.insert(
                         table,
-                        self.settings(&lines, Section { table: Some(table), profile: None }, keys)?,
+                        self.settings(text, Section { table: Some(table), profile: None }, keys)?,
                     );
                 }
-                (_, _) => file.plain.push(self.setting(&lines, Section::default(), key, value)?),
+                (_, _) => file.plain.push(self.setting(text, Section::default(), key, value)?),
             }
         }
         if let Some((line, name)) = default_profile {
@@ -110,12 +119,12 @@ impl Reader<'_> {
 
     fn profiles(
         &self,
-        lines: &Lines<'_>,
+        text: &str,
         profiles: &DeTable<'_>,
     ) -> Result<BTreeMap<String, Vec<Setting>>, Failure> {
         let mut read = BTreeMap::new();
         for (name, value) in in_order(profiles) {
-            let line = lines.at(name.span().start);
+            let line = line_at(text, name.span().start);
             let name = name.get_ref().as_ref();
             let DeValue::Table(keys) = value.get_ref() else {
                 return Err(self.failure_at(
@@ -126,7 +135,7 @@ impl Reader<'_> {
             };
             read.insert(
                 name.to_owned(),
-                self.settings(lines, Section { table: None, profile: Some(name) }, keys)?,
+                self.settings(text, Section { table: None, profile: Some(name) }, keys)?,
             );
         }
         Ok(read)
@@ -159,26 +168,26 @@ impl Reader<'_> {
 
     fn settings(
         &self,
-        lines: &Lines<'_>,
+        text: &str,
         section: Section<'_>,
         keys: &DeTable<'_>,
     ) -> Result<Vec<Setting>, Failure> {
-        in_order(keys).into_iter().map(|(key, value)| self.setting(lines, section, key, value)).collect()
+        in_order(keys).into_iter().map(|(key, value)| self.setting(text, section, key, value)).collect()
     }
 
     fn setting(
         &self,
-        lines: &Lines<'_>,
+        text: &str,
         section: Section<'_>,
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, Failure> {
-        let line = lines.at(name.span().start);
+        let line = line_at(text, name.span().start);
         let key = self.key(line, section.table, name.get_ref().as_ref())?;
-        let values = self.values(lines, key, line, value)?;
+        let values = self.values(text, key, line, value)?;
         let profile = section.profile.map(str::to_owned);
         let origin = Origin::File { owner: self.owner, path: self.path.to_owned(), line, profile };
-        Ok(Setting { key: key.name.clone(), values, origin })
+        Ok(Setting { key: key.name.clone(), values, origins: vec![origin] })
     }
 
     /// Returns the key with this name if it is allowed here.
@@ -247,7 +256,7 @@ impl Reader<'_> {
     /// Returns the values as they would be typed, after its flag has validated them.
     fn values(
         &self,
-        lines: &Lines<'_>,
+        text: &str,
         key: &Key<'_>,
         line: usize,
         value: &Spanned<DeValue<'_>>,
@@ -263,7 +272,7 @@ impl Reader<'_> {
             (ValueKind::List, DeValue::Array(elements)) => {
                 let mut values_by_line = Vec::new();
                 for element in elements {
-                    let line = lines.at(element.span().start);
+                    let line = line_at(text, element.span().start);
                     let DeValue::String(text) = element.get_ref() else { return Err(kind_error(line)) };
                     values_by_line.push((line, text.clone().into_owned()));
                 }
@@ -351,14 +360,9 @@ pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) ->
     }
 }
 
-/// Converts byte offsets to line numbers.
-struct Lines<'a>(&'a str);
-
-impl Lines<'_> {
-    /// Returns the line of this byte, starting at 1.
-    fn at(&self, byte: usize) -> usize {
-        1 + self.0.bytes().take(byte).filter(|byte| *byte == b'\n').count()
-    }
+/// Returns the line of this byte, starting at 1.
+fn line_at(text: &str, byte: usize) -> usize {
+    1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]

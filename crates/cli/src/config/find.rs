@@ -19,11 +19,15 @@ const USER_FILE: &str = "longhaul/config.toml";
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// Returns the path of the user's file, whether it exists or not, or `None` if its location is unknown.
-pub fn user_file(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+pub fn user_file() -> Option<PathBuf> {
+    Some(config_dir(|name| env::var_os(name))?.join(USER_FILE))
+}
+
+/// Returns the directory of the user's configuration files, by these variables.
+pub fn config_dir(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     // The XDG specification says to ignore relative paths.
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-    Some(folder.join(USER_FILE))
+    absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))
 }
 
 /// Returns the nearest project file at or above this directory, without checking its type.
@@ -43,7 +47,7 @@ pub struct ConfigFiles {
 
 /// Reads the user's file, and the project's if a directory is given.
 pub fn read(keys: &Keys<'_>, directory: Option<&Path>) -> Result<ConfigFiles, Failure> {
-    let user = user_file(|name| env::var_os(name));
+    let user = user_file();
     let home = env::var_os("HOME").map(PathBuf::from);
     let read = |owner, path: &Path| {
         let text = text(path)?;
@@ -82,7 +86,8 @@ fn check_inside(keys: &Keys<'_>, path: &Path, file: &File) -> Result<(), Failure
         if outside {
             let error = format!(
                 "cannot read {}: `{}` is `{value}`, which is not in the project",
-                setting.origin, setting.key
+                setting.origin(),
+                setting.key
             );
             return Err(Failure::usage(error, "name a file below the directory of longhaul.toml"));
         }
@@ -109,16 +114,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn user_file_follows_xdg() {
+    fn config_dir_follows_xdg() {
         let check = |variables: &[(&str, &str)], expected: Option<&str>| {
             let value =
                 |name: &str| variables.iter().find(|(set, _)| *set == name).map(|(_, value)| value.into());
-            assert_eq!(user_file(value), expected.map(PathBuf::from), "{variables:?}");
+            assert_eq!(config_dir(value), expected.map(PathBuf::from), "{variables:?}");
         };
-        check(&[("HOME", "/u")], Some("/u/.config/longhaul/config.toml"));
-        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "/c")], Some("/c/longhaul/config.toml"));
-        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "c")], Some("/u/.config/longhaul/config.toml"));
-        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "")], Some("/u/.config/longhaul/config.toml"));
+        check(&[("HOME", "/u")], Some("/u/.config"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "/c")], Some("/c"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "c")], Some("/u/.config"));
+        check(&[("HOME", "/u"), ("XDG_CONFIG_HOME", "")], Some("/u/.config"));
         check(&[("HOME", "u")], None);
         check(&[], None);
     }

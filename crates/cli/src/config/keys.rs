@@ -21,36 +21,18 @@ pub const TABLES: [&str; 2] = ["research", "recover"];
 pub const PROFILE: &str = "profile";
 pub const DEFAULT_PROFILE: &str = "default_profile";
 
-const ONE_CALL: &str = "it applies to a single call";
-const ONE_RUN: &str = "it applies to a single run";
-
-const FLAG_ONLY: &[(&str, &str)] = &[
-    ("prompt", "the task is given with each run"),
-    ("prompt_file", "the task is given with each run"),
-    ("task_dir", "the task is given with each run"),
-    ("agent", "the command of an agent is given with each run"),
-    ("runtime", "there is only one"),
-    ("run", ONE_RUN),
-    ("run_id", ONE_RUN),
-    ("name", ONE_RUN),
-    ("key", ONE_RUN),
-    ("retry", ONE_CALL),
-    ("no_attach", ONE_CALL),
-    ("session_id", ONE_RUN),
-    ("resume", ONE_RUN),
-    ("resume_or_new", ONE_RUN),
-    ("resume_session", ONE_RUN),
-    ("cwd", "the search for the project's file starts there"),
-    ("detach", ONE_CALL),
-    ("dry_run", ONE_CALL),
-    ("list", ONE_CALL),
-    ("install", ONE_CALL),
-    ("uninstall", ONE_CALL),
-    ("print_service", ONE_CALL),
-    ("json", "`output_format` sets the format"),
-    ("no_config", "it decides whether files are read at all"),
-    ("help", ONE_CALL),
-    ("version", ONE_CALL),
+/// Flags without a key, and the reason.
+const FLAG_ONLY: &[(&[&str], &str)] = &[
+    (&["prompt", "prompt_file", "task_dir"], "the task is given with each run"),
+    (&["agent"], "the command of an agent is given with each run"),
+    (&["runtime"], "there is only one"),
+    (&["run", "run_id", "name", "key"], "it applies to a single run"),
+    (&["session_id", "resume", "resume_or_new", "resume_session"], "it applies to a single run"),
+    (&["cwd"], "the search for the project's file starts there"),
+    (&["retry", "no_attach", "detach", "dry_run", "list"], "it applies to a single call"),
+    (&["install", "uninstall", "print_service", "help", "version"], "it applies to a single call"),
+    (&["json"], "`output_format` sets the format"),
+    (&["no_config"], "it decides whether files are read at all"),
 ];
 
 /// Keys that exclude each other although clap accepts both: see `failure.rs`.
@@ -251,7 +233,7 @@ pub fn excludes_others(key: &str, values: &[impl PartialEq<str>]) -> bool {
 
 /// Returns the reason why this flag has no key, or `None` if it has one.
 pub fn flag_only_reason(name: &str) -> Option<&'static str> {
-    FLAG_ONLY.iter().find(|(flag, _)| *flag == name).map(|(_, reason)| *reason)
+    FLAG_ONLY.iter().find(|(flags, _)| flags.contains(&name)).map(|(_, reason)| *reason)
 }
 
 /// Returns the flag's name with `_`, or the argument's name if it has no flag.
@@ -318,7 +300,8 @@ mod tests {
             .into_iter()
             .chain([RUN].iter().chain(&TABLES).filter_map(|name| root.find_subcommand(name)));
         let flags: Vec<String> = commands.flat_map(Command::get_arguments).map(name).collect();
-        for (flag, _) in FLAG_ONLY.iter().filter(|(flag, _)| !["help", "version"].contains(flag)) {
+        let flag_only = FLAG_ONLY.iter().flat_map(|(names, _)| names.iter().copied());
+        for flag in flag_only.filter(|flag| !["help", "version"].contains(flag)) {
             assert!(flags.iter().any(|known| known == flag), "no command has a flag `{flag}`");
         }
         let mut variables: Vec<_> = keys.plain().filter_map(Key::variable).collect();

@@ -2,7 +2,6 @@
 //! and in each file a profile overrides the plain keys. A project's file is subject to [`ProjectTrust`].
 //! Pure.
 
-use super::Origin;
 use super::file::{File, Setting, profiles_hint};
 use super::find::ConfigFiles;
 use super::keys::{Key, Keys, RUN, excluded, excludes_others};
@@ -20,29 +19,8 @@ pub struct ChosenProfile {
     pub source: String,
 }
 
-/// A value after merging, with all its origins.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EffectiveValue {
-    pub values: Vec<String>,
-    pub origins: Vec<Origin>,
-}
-
-impl EffectiveValue {
-    fn new(setting: &Setting) -> EffectiveValue {
-        EffectiveValue { values: setting.values.clone(), origins: vec![setting.origin.clone()] }
-    }
-
-    fn layer(&self) -> Option<u8> {
-        self.origins.iter().map(Origin::layer).max()
-    }
-
-    pub fn origin(&self) -> String {
-        self.origins.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-    }
-}
-
-/// Values by the names of their keys.
-pub type Values = BTreeMap<String, EffectiveValue>;
+/// Effective settings by the names of their keys.
+pub type Values = BTreeMap<String, Setting>;
 
 pub fn merge(
     keys: &Keys<'_>,
@@ -77,10 +55,8 @@ fn file_values(file: &File, chosen: Option<&ChosenProfile>) -> Values {
     effective(file.plain.iter().chain(of_profile)).collect()
 }
 
-fn effective<'a>(
-    settings: impl IntoIterator<Item = &'a Setting>,
-) -> impl Iterator<Item = (String, EffectiveValue)> {
-    settings.into_iter().map(|setting| (setting.key.clone(), EffectiveValue::new(setting)))
+fn effective<'a>(settings: impl IntoIterator<Item = &'a Setting>) -> impl Iterator<Item = (String, Setting)> {
+    settings.into_iter().map(|setting| (setting.key.clone(), setting.clone()))
 }
 
 fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<(), Failure> {
@@ -94,27 +70,21 @@ fn check_known(files: &ConfigFiles, chosen: Option<&ChosenProfile>) -> Result<()
     }
 }
 
-fn merge_values(
-    keys: &Keys<'_>,
-    key: &Key<'_>,
-    user: EffectiveValue,
-    project: EffectiveValue,
-) -> EffectiveValue {
+fn merge_values(keys: &Keys<'_>, key: &Key<'_>, mut user: Setting, project: Setting) -> Setting {
     match key.trust {
         // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
         ProjectTrust::OnlyLower => {
-            let amount = |value: &EffectiveValue| {
-                value.values.first().map_or(u128::MAX, |word| amount(keys, key, word))
-            };
+            let amount =
+                |setting: &Setting| setting.values.first().map_or(u128::MAX, |word| amount(keys, key, word));
             if amount(&project) <= amount(&user) { project } else { user }
         }
         ProjectTrust::OnlyAdd => {
-            let mut values = user.values;
-            let added: Vec<_> = project.values.into_iter().filter(|value| !values.contains(value)).collect();
-            values.extend(added);
-            let origins = user.origins.into_iter().chain(project.origins).collect();
-            EffectiveValue { values, origins }
+            let is_new = |value: &String| !user.values.contains(value);
+            let added: Vec<_> = project.values.into_iter().filter(is_new).collect();
+            user.values.extend(added);
+            user.origins.extend(project.origins);
+            user
         }
         ProjectTrust::OnlyIfUnset if user.values.is_empty() => project,
         // A project file that sets a `UserOnly` key is rejected when it is read.

@@ -85,7 +85,7 @@ pub fn variables(
                 vec![text]
             }
         };
-        settings.push(Setting { key: key.name.clone(), values, origin: Origin::Variable(variable) });
+        settings.push(Setting { key: key.name.clone(), values, origins: vec![Origin::Variable(variable)] });
     }
     Ok(settings)
 }

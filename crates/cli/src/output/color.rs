@@ -5,28 +5,17 @@ use super::color_mark::{END, mark};
 use super::out;
 use std::env;
 
-/// The meaning of a text, which decides its color.
+/// The meaning of a text, which decides its color. Its code follows a color mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Style {
-    Good,
-    Bad,
+    Good = b'g',
+    Bad = b'b',
     /// Something that may need the user.
-    Warning,
+    Warning = b'c',
     /// Something in progress.
-    Hint,
-    Heading,
-}
-
-impl Style {
-    fn code(self) -> char {
-        match self {
-            Style::Good => 'g',
-            Style::Bad => 'b',
-            Style::Warning => 'c',
-            Style::Hint => 'o',
-            Style::Heading => 'h',
-        }
-    }
+    Hint = b'o',
+    Heading = b'h',
 }
 
 /// Applies colors if the stream supports them.
@@ -56,7 +45,7 @@ impl Colors {
     /// Wraps the text in color marks, which `out` converts to escape sequences.
     pub fn styled(self, text: &str, style: Option<Style>) -> String {
         match style.filter(|_| self.colored && !text.is_empty()) {
-            Some(style) => format!("{0}{1}{text}{0}{END}", mark(), style.code()),
+            Some(style) => format!("{0}{1}{text}{0}{END}", mark(), char::from(style as u8)),
             None => text.to_owned(),
         }
     }

@@ -1,9 +1,10 @@
 //! The JSON envelope: one object with the result of a run. Keys are only ever added.
 
 use crate::next_commands::commands_of;
-use jiff::Timestamp;
 use longhaul::RunReport;
-use longhaul_core::{BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Span, Usage, Verified};
+use longhaul_core::{
+    BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Rfc3339, Span, Usage, Verified,
+};
 use serde::{Deserialize, Serialize};
 
 /// The JSON output of `longhaul run`, and of the commands of `longhaul gsd`, some of which have another result.
@@ -72,8 +73,7 @@ pub struct RunInfo {
     /// Background commands that were stopped with the agent of the last attempt.
     pub background_stopped: Vec<BackgroundTask>,
     /// When to retry (`retry_later`), as an RFC 3339 time.
-    #[cfg_attr(test, schemars(with = "Option<longhaul_core::schema::Rfc3339>"))]
-    pub retry_at: Option<String>,
+    pub retry_at: Option<Rfc3339>,
     /// Time in which the run worked.
     pub active_ms: Span,
     /// Time in which the run waited with no process running.
@@ -91,7 +91,6 @@ pub struct RunInfo {
 }
 
 impl Envelope {
-    /// Creates the envelope of a finished run.
     pub fn new(report: &RunReport) -> Envelope {
         let (outcome, next) = (report.outcome, commands_of(&report.dir));
         Envelope {
@@ -112,9 +111,7 @@ impl Envelope {
                 denied_calls: report.denied_calls,
                 questions: report.questions,
                 background_stopped: report.background_stopped.clone(),
-                retry_at: outcome
-                    .retry_at
-                    .and_then(|at| Some(Timestamp::from_millisecond(at.0 as i64).ok()?.to_string())),
+                retry_at: outcome.retry_at.map(Rfc3339),
                 active_ms: report.clocks.active(report.finished_at),
                 waiting_ms: report.clocks.waiting,
                 downtime_ms: report.clocks.downtime,

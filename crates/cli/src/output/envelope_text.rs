@@ -36,15 +36,10 @@ pub fn is_control_like(c: char) -> bool {
 
 /// Formats a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
+    match number {
+        0..1_000 => number.to_string(),
+        _ => format!("{},{:03}", grouped(number / 1_000), number % 1_000),
     }
-    out
 }
 
 /// Formats a number as `950`, `12.3k` or `4.5M`.

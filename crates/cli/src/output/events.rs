@@ -29,9 +29,8 @@ pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Op
 }
 
 /// Writes the remaining events and warns of lost ones.
-pub fn close(writer: Option<Writer>, global: &GlobalArgs) {
-    let warning = writer.and_then(Writer::close);
-    if let Some(warning) = warning.filter(|_| !global.quiet) {
+pub fn close(writer: Option<Writer>) {
+    if let Some(warning) = writer.and_then(Writer::close) {
         super::print_status(&format!("warning: {warning}"));
     }
 }

@@ -3,7 +3,7 @@
 //! no decision.
 
 use super::print_status;
-use crate::args::{GlobalArgs, RunArgs};
+use crate::args::RunArgs;
 use crate::failure::Failure;
 use longhaul::RunReport;
 use longhaul_core::{OutcomeKind, Preset};
@@ -11,7 +11,6 @@ use longhaul_store::Plan;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The lifecycle events of one run.
 pub struct Lifecycle {
     command: &'static str,
     /// Type of the event that reports success.
@@ -53,18 +52,18 @@ struct Data<'a> {
 
 impl Lifecycle {
     /// Returns the events of a new run, or `None` if they are disabled.
-    pub fn for_run(global: &GlobalArgs, args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
+    pub fn for_run(args: &RunArgs, prompt: &str) -> Option<Lifecycle> {
         let has_answers = !args.answer.is_empty() || args.answers_file.is_some();
         let is_enabled = args.policy.preset == Some(Preset::Openclawpack);
-        (is_enabled && !global.quiet).then(|| Lifecycle::new(prompt, has_answers))
+        is_enabled.then(|| Lifecycle::new(prompt, has_answers))
     }
 
     /// Returns the events of a run that is resumed, or `None` if they are disabled.
-    pub fn for_plan(global: &GlobalArgs, plan: &Plan) -> Option<Lifecycle> {
+    pub fn for_plan(plan: &Plan) -> Option<Lifecycle> {
         let is_enabled =
             plan.origins.get("preset").is_some_and(|preset| preset == Preset::Openclawpack.as_str());
         let has_answers = plan.spec.guards.answers.as_ref().is_some_and(|answers| !answers.is_empty());
-        (is_enabled && !global.quiet).then(|| Lifecycle::new(&plan.spec.prompt, has_answers))
+        is_enabled.then(|| Lifecycle::new(&plan.spec.prompt, has_answers))
     }
 
     /// Recognizes the GSD command of a prompt, if there is one.

@@ -45,7 +45,6 @@ impl LiveView {
         LiveView { label, ..LiveView::default() }
     }
 
-    /// Applies the changes of a step.
     pub fn update(&mut self, view: StepView<'_>, now: Moment) {
         self.state.clone_from(view.run.state());
         self.limits = view.policy.limits;

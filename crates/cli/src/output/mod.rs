@@ -34,8 +34,6 @@ use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-// Fits a printed page, an email and half a screen.
-const PAGE_WIDTH: usize = 100;
 /// Whether only errors are printed on stderr.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
@@ -91,7 +89,6 @@ pub fn print_envelope<R: Serialize>(
     }
 }
 
-/// Prints an object on stdout.
 pub fn print_json(value: &impl Serialize) {
     print_text(&pretty(value));
 }
@@ -116,7 +113,7 @@ pub fn now() -> Moment {
 
 /// Returns the width for tables in characters: that of the terminal, or else of a page.
 pub fn width() -> usize {
-    terminal_size(out::stdout()).map_or(PAGE_WIDTH, |(width, _)| width)
+    terminal_size(out::stdout()).map_or(wrap::COLUMNS, |(width, _)| width)
 }
 
 /// Returns the columns and rows of a terminal, or `None` if this is no terminal or its width is unknown.

@@ -59,7 +59,6 @@ pub fn draw(frame: &str, clears: bool) -> io::Result<()> {
     background::draw(frame.as_bytes(), clears)
 }
 
-/// Returns a writer of text on stdout.
 pub fn printer() -> Filter<Stdout> {
     Filter::new(Stdout)
 }
@@ -121,7 +120,6 @@ fn record_error<T>(result: io::Result<T>) -> io::Result<T> {
     })
 }
 
-/// An output of this process.
 #[derive(Clone, Copy)]
 enum Stream {
     Stdout,

@@ -4,7 +4,7 @@ mod faults;
 mod remedies;
 
 pub use faults::{advice, attempt_cause, evidence, stop_words};
-pub use remedies::{describe_applied, describe_next, describe_remedy};
+pub use remedies::{describe_applied, describe_next};
 
 use super::{envelope_text, time};
 use crate::figures::LimitStatus;
@@ -50,7 +50,8 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             ..
         } => {
             let fault = fault.describe_with(result.as_ref());
-            Some(format!("{fault}; {}", describe_remedy(*remedy, *at, *until)))
+            let next = describe_next(*remedy, &time::future_time(*until), until.since(*at));
+            Some(format!("{fault}; {next}"))
         }
         Record::StopOrdered { cause, level, stall, .. } => stop_text(*cause, *level, *stall, policy),
         Record::StallDeferred { at, until, stall } => {
@@ -119,7 +120,6 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
     }
 }
 
-/// Describes the result of a reviewer.
 pub fn review_text(result: ReviewResult) -> String {
     match result {
         ReviewResult::Passed => "the reviewer found nothing missing".to_owned(),
@@ -130,7 +130,6 @@ pub fn review_text(result: ReviewResult) -> String {
     }
 }
 
-/// Returns what a run does in a phase.
 pub fn phase_words(phase: PhaseKind) -> &'static str {
     match phase {
         PhaseKind::New | PhaseKind::Starting => "starting the agent",
@@ -199,12 +198,10 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
     format!("{text} ({reason_text})")
 }
 
-/// Describes how many calls the guards of a run denied.
 pub fn denied_calls(calls: u32) -> String {
     format!("{calls} tool {} denied", plural(calls, "call was", "calls were"))
 }
 
-/// Describes how the agent's questions were answered.
 pub fn questions(questions: Questions) -> String {
     let Questions { answered, by_default } = questions;
     let by_default = if by_default == 0 { String::new() } else { format!(", {by_default} by default") };
@@ -240,7 +237,6 @@ pub fn one_line(text: &str) -> String {
     envelope_text::one_line(&spaced).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Describes why the watchdog stopped an orphaned run's agent.
 pub fn watchdog_stop(silent: Span, processes_stopped: Option<u32>) -> String {
     let stopped =
         processes_stopped.map(|count| format!(" ({count} {})", plural(count, "process", "processes")));
@@ -252,12 +248,10 @@ pub fn leftovers_stopped(count: u32) -> String {
     format!("stopped {count} leftover {}", plural(count, "process", "processes"))
 }
 
-/// Describes how often a silent attempt was not stopped.
 pub fn deferred_stalls(times: u32) -> String {
     format!("silent, but its processes were busy: stall deferred {}", counted(times.into(), "time"))
 }
 
-/// Describes why a stalled attempt was stopped.
 pub fn stall_text(cause: StopCause, stall: &StallReport, deferrals: u32) -> String {
     let text = stall.describe(cause);
     match deferrals {
@@ -363,7 +357,6 @@ pub fn dollars(amount: f64) -> String {
     Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), money)
 }
 
-/// Returns the warning about a notification that failed.
 pub fn notify_failure(failure: &NotifyFailure) -> String {
     let NotifyFailure { command, kind, reason, channel_error, log, .. } = failure;
     let (kind, log) = (kind.as_str(), log.display());
@@ -380,7 +373,6 @@ pub fn first_paths<'a>(paths: impl IntoIterator<Item = &'a OsText, IntoIter: Exa
     names.chain(more).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats an amount of memory or a file size.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [(u64, &str); 3] = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     let unit = UNITS.into_iter().find(|(size, _)| bytes >= *size);

@@ -17,7 +17,6 @@ use std::sync::{Arc, Mutex};
 const WARNING: &str = "warning:";
 
 pub struct ProgressDisplay {
-    quiet: bool,
     verbose: bool,
     /// Whether retries are reported as by that program.
     is_openclawpack: bool,
@@ -40,7 +39,6 @@ pub struct ProgressDisplay {
 impl ProgressDisplay {
     pub fn new(global: &GlobalArgs, has_permission_mode: bool) -> ProgressDisplay {
         ProgressDisplay {
-            quiet: global.quiet,
             verbose: global.verbose,
             is_openclawpack: global.is_openclawpack,
             prefix: String::new(),
@@ -69,15 +67,10 @@ impl ProgressDisplay {
     }
 
     pub fn close(&mut self) {
-        if let Some(region) = self.region.take() {
-            region.close();
-        }
+        self.region = None;
     }
 
     fn print(&self, text: &str) {
-        if self.quiet {
-            return;
-        }
         match &self.region {
             Some(region) => region.print_above(|| eprint_line(text)),
             None => eprint_line(&format!("{}{text}", self.prefix)),

@@ -108,7 +108,6 @@ struct ResultRun {
 }
 
 impl ResultEvent {
-    /// Creates the result of a finished run.
     pub fn from_report(report: &RunReport) -> ResultEvent {
         ResultEvent {
             num_turns: report.usage.turns,

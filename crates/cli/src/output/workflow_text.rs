@@ -23,7 +23,6 @@ impl WorkflowContext<'_> {
         &self.policy.phases[index].name
     }
 
-    /// Returns the id of a run.
     pub fn run(&self, key: RunKey) -> RunId {
         key.run_id(self.id, self.phase(key.phase))
     }

@@ -4,7 +4,7 @@ use super::{out, width};
 use std::sync::OnceLock;
 use unicode_width::UnicodeWidthStr;
 
-// The width of a page; longer lines are hard to read.
+// Fits a printed page, an email and half a screen. Longer lines are hard to read.
 pub const COLUMNS: usize = 100;
 // A narrower column would be unreadable.
 const COLUMNS_MIN: usize = 40;

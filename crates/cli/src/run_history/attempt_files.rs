@@ -44,9 +44,9 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
     attempts.iter().map(read).collect()
 }
 
-/// Counts the tool calls of each attempt in the transcript, sub-agents' calls included. `None` if there is no
-/// transcript.
-pub fn tool_calls_of(dir: &RunDir) -> Option<BTreeMap<u32, u64>> {
+/// Counts the tool calls of each attempt in the transcript, sub-agents' calls included. Without a transcript, the
+/// result is empty.
+pub fn tool_calls_of(dir: &RunDir) -> BTreeMap<u32, u64> {
     let mut calls = BTreeMap::new();
     let read = read_lines(&dir.transcript_path(), |line| {
         if let Some(header) = MessageHeader::parse(line) {
@@ -54,5 +54,5 @@ pub fn tool_calls_of(dir: &RunDir) -> Option<BTreeMap<u32, u64>> {
         }
         ControlFlow::Continue(())
     });
-    read.ok().map(|()| calls).filter(|calls| !calls.is_empty())
+    read.map(|()| calls).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use super::entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 use crate::output::phrases;
 use longhaul_core::{
     AfterAttempt, AttemptEnd, AttemptHistory, HistoryEvent, HistoryEventKind, Moment, OutcomeKind,
-    PromptKind, ResumeStrategy, Rfc3339, RunHistory, Span, StallReport, StrategyReason, Usage,
+    PromptKind, ResumeStrategy, Rfc3339, RunHistory, Span, StallReport, StrategyReason,
 };
 use std::collections::BTreeMap;
 
@@ -178,7 +178,9 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
     let work = WorkDone {
         turns: ended.usage.turns,
         tool_calls: files.and_then(|files| files.tool_calls),
-        ..work(attempt.duration(ended.at), ended.usage)
+        duration_ms: attempt.duration(ended.at),
+        total_cost_usd: ended.usage.total_cost().into(),
+        estimated_cost_usd: ended.usage.estimated_cost.into(),
     };
     Some(AttemptsEnded {
         attempt: attempt.number,
@@ -203,15 +205,6 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
         check_follows: ended.next == AfterAttempt::Check,
         claimed_done: is_accepted(ended),
     })
-}
-
-fn work(duration_ms: Span, usage: Usage) -> WorkDone {
-    WorkDone {
-        duration_ms,
-        total_cost_usd: usage.total_cost().into(),
-        estimated_cost_usd: usage.estimated_cost.into(),
-        ..WorkDone::default()
-    }
 }
 
 fn is_accepted(ended: &AttemptEnd) -> bool {

@@ -154,12 +154,8 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
     }
 }
 
-/// Describes the end of one attempt at `at`, as a sentence.
-pub fn describe_attempt_end(ended: &AttemptsEnded, at: Moment, clock: &TimeFormat) -> String {
-    describe_attempts_end(ended, at, at, clock)
-}
-
-fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
+/// Describes the ends of attempts from `at` to `until`, as a sentence.
+pub fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, clock: &TimeFormat) -> String {
     let count = ended.last_attempt - ended.attempt + 1;
     let name = match count {
         1 => format!("attempt {}", ended.attempt),

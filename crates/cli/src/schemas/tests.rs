@@ -377,10 +377,10 @@ fn every_json_command_has_schema() {
     }
 }
 
-/// Collects the visible commands, with `-` between the words of one.
+/// Collects the commands, with `-` between the words of one.
 fn leaves(command: &Command, above: &str, names: &mut Vec<String>) {
     let takes_format = |command: &Command| command.get_arguments().any(|arg| arg.get_id() == "output_format");
-    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+    for below in command.get_subcommands() {
         let name = format!("{above}{}", below.get_name());
         if below.has_subcommands() {
             leaves(below, &format!("{name}-"), names);

@@ -1,33 +1,22 @@
 //! Telemetry stubs for a build without OpenTelemetry.
 
-use super::TelemetryInfo;
-use longhaul::{NoObserver, Observer};
+use longhaul::Observer;
 
-pub fn info() -> Option<TelemetryInfo> {
+pub fn info() -> Option<Result<String, String>> {
     None
 }
 
 /// Sends nothing.
 pub struct TelemetryHandle;
 
-/// Exports nothing.
-#[derive(Clone)]
-pub struct TelemetryExporter;
-
 impl TelemetryHandle {
     pub fn start() -> TelemetryHandle {
         TelemetryHandle
     }
 
-    pub fn exporter(&self) -> TelemetryExporter {
-        TelemetryExporter
+    pub fn observer(&self) -> Option<Box<dyn Observer>> {
+        None
     }
 
     pub fn close(self) {}
-}
-
-impl TelemetryExporter {
-    pub fn observer(self) -> Option<impl Observer> {
-        None::<NoObserver>
-    }
 }

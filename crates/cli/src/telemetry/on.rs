@@ -1,6 +1,5 @@
 //! Telemetry of a build with OpenTelemetry.
 
-use super::TelemetryInfo;
 use crate::output::print_status;
 use longhaul::Observer;
 use longhaul_telemetry::{Settings, Telemetry, TelemetryObserver};
@@ -9,23 +8,19 @@ use std::env;
 /// The running telemetry, if the environment enables it.
 pub struct TelemetryHandle(Option<Telemetry>);
 
-/// Exports runs, if the environment enables telemetry.
-#[derive(Clone)]
-pub struct TelemetryExporter(Option<longhaul_telemetry::Exporter>);
-
 fn settings() -> Settings {
     Settings::read(|name| env::var(name).ok())
 }
 
-/// Returns the telemetry settings of the environment, or `None` if telemetry is disabled.
-pub fn info() -> Option<TelemetryInfo> {
+/// Returns which signals the environment sends where, or the first error in it. `None` if telemetry is disabled.
+pub fn info() -> Option<Result<String, String>> {
     let settings = settings();
     let signals = [("traces", &settings.traces), ("metrics", &settings.metrics)];
     let targets = signals.into_iter().filter_map(|(signal, target)| {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
     let targets = targets.collect::<Vec<_>>().join(", ");
-    (!settings.is_disabled()).then(|| TelemetryInfo { targets, error: settings.warnings.first().cloned() })
+    (!settings.is_disabled()).then(|| settings.warnings.first().cloned().map_or(Ok(targets), Err))
 }
 
 impl TelemetryHandle {
@@ -38,8 +33,9 @@ impl TelemetryHandle {
         }))
     }
 
-    pub fn exporter(&self) -> TelemetryExporter {
-        TelemetryExporter(self.0.as_ref().map(Telemetry::exporter))
+    /// Returns an observer that exports a run.
+    pub fn observer(&self) -> Option<Box<dyn Observer>> {
+        Some(Box::new(TelemetryObserver::new(self.0.as_ref()?.exporter())))
     }
 
     /// Sends the remaining data and warns of data that was not delivered.
@@ -47,13 +43,6 @@ impl TelemetryHandle {
         if let Some(warning) = self.0.and_then(Telemetry::close) {
             warn(&warning);
         }
-    }
-}
-
-impl TelemetryExporter {
-    /// Returns an observer that exports a run.
-    pub fn observer(self) -> Option<impl Observer> {
-        self.0.map(TelemetryObserver::new)
     }
 }
 

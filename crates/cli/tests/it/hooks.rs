@@ -129,6 +129,34 @@ fn session_receives_the_playbook_once() {
 }
 
 #[test]
+fn session_receives_the_best_points_of_a_large_playbook() {
+    let stage = Stage::new();
+    let point = |number: usize| {
+        let text = format!("{number} {}", "🦀 ".repeat(98));
+        json!({"name": format!("mis-{number:03}"), "text": text, "helpful": 0, "harmful": 0})
+    };
+    let points: Vec<Value> = (0..200).map(point).collect();
+    let playbook = json!({"version": "1.0", "last_updated": null, "sections": {"MISTAKES TO AVOID": points}});
+    fs::create_dir_all(stage.work().join(".claude")).expect("the stage is writable");
+    fs::write(stage.work().join(".claude/playbook.json"), playbook.to_string())
+        .expect("the stage is writable");
+    for (session, args) in
+        [("a", &["UserPromptSubmit"][..]), ("b", &["UserPromptSubmit", "--max-tokens", "1000000"][..])]
+    {
+        let context = injected_context(&stage.hook(args, prompt(session)).output()).expect("some points fit");
+        let length = context.encode_utf16().count();
+        assert!((9_000..=10_000).contains(&length), "{length}");
+    }
+    let printed = |command: &str| -> Value {
+        let output = stage.longhaul(["playbook", command, "--project"]).args([stage.work()]).output();
+        serde_json::from_str(&output.stdout).expect("valid JSON")
+    };
+    assert_eq!(printed("inject")["points"], 200);
+    let warning = printed("check")["warnings"][0].to_string();
+    assert!(warning.contains(" of the 200 points"), "{warning}");
+}
+
+#[test]
 fn unreadable_playbook_is_logged() {
     let stage = Stage::new();
     stage.write_playbook();

@@ -2,7 +2,7 @@
 
 use super::WaitHistory;
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Record, Remedy,
+    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Remedy,
     ResumeStrategy, SessionId, SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason,
     SummaryResult, Usage,
 };
@@ -131,24 +131,6 @@ impl AttemptHistory {
         let before = self.summary.map(|before| before.usage).unwrap_or_default();
         self.summary = Some(SummaryHistory { usage: before.plus(usage), ..summary });
         summary
-    }
-
-    pub(super) fn end(&mut self, at: Moment, record: &Record) {
-        if let Record::AttemptEnded {
-            fault, usage, result, denied_calls, questions, continuity, next, ..
-        } = record
-        {
-            self.end = Some(AttemptEnd {
-                at,
-                fault: *fault,
-                result: *result,
-                usage: *usage,
-                denied_calls: *denied_calls,
-                questions: *questions,
-                continuity: *continuity,
-                next: next.clone(),
-            });
-        }
     }
 
     /// Returns the session that it worked on: the opened one, or else the planned one.

@@ -1,8 +1,8 @@
 //! Applies records to the history of a run. Every record applies to every history, as in [`Run`](crate::Run).
 
 use super::{
-    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
-    StopOrder,
+    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
+    RunHistory, StopOrder,
 };
 use crate::{Moment, PromptKind, Record, Span, Usage};
 
@@ -87,8 +87,19 @@ impl RunHistory {
                 changes: changes.clone(),
             },
             Record::Downtime { duration } => self.on_downtime(*duration),
-            Record::AttemptEnded { .. } => {
-                self.attempts.last_mut()?.end(at, record);
+            Record::AttemptEnded {
+                fault, usage, result, denied_calls, questions, continuity, next, ..
+            } => {
+                self.attempts.last_mut()?.end = Some(AttemptEnd {
+                    at,
+                    fault: *fault,
+                    result: *result,
+                    usage: *usage,
+                    denied_calls: *denied_calls,
+                    questions: *questions,
+                    continuity: *continuity,
+                    next: next.clone(),
+                });
                 HistoryEventKind::AttemptEnded
             }
             Record::Swept { stopped_processes, .. } => {

@@ -118,12 +118,11 @@ impl Run {
     }
 
     fn check_deadline(&self, policy: &Policy, since: Moment, stage: CheckStage) -> Option<Deadline> {
-        let (timeout, kind) = match (stage, &policy.checks) {
-            (CheckStage::Commands, checks) => {
-                (checks.as_ref().and_then(|checks| checks.timeout), DeadlineKind::CheckTimeout)
-            }
-            (CheckStage::Review, checks) => {
-                let review = checks.as_ref().and_then(|checks| checks.review.as_ref());
+        let checks = policy.checks.as_ref();
+        let (timeout, kind) = match stage {
+            CheckStage::Commands => (checks.and_then(|checks| checks.timeout), DeadlineKind::CheckTimeout),
+            CheckStage::Review => {
+                let review = checks.and_then(|checks| checks.review.as_ref());
                 (review.map(|review| review.timeout), DeadlineKind::ReviewTimeout)
             }
         };

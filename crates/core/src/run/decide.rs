@@ -475,8 +475,9 @@ impl FailedAttempt<'_> {
         match (&self.state.session, &self.state.plan) {
             (Some(session), plan) => {
                 // A prompt that never reached the session is sent again.
-                let lost =
-                    plan.as_ref().map(|plan| plan.prompt).filter(|prompt| self.is_prompt_lost(*prompt));
+                let is_lost = self.evidence.continuity == Some(Continuity::Unchanged);
+                let sent = plan.as_ref().map(|plan| plan.prompt).filter(|_| is_lost);
+                let lost = sent.filter(|prompt| !matches!(prompt, PromptKind::Continue(_)));
                 let prompt = lost.unwrap_or(PromptKind::Continue(self.fault));
                 self.state.next_plan(SessionPlan::Resume(session.clone()), prompt)
             }
@@ -485,16 +486,7 @@ impl FailedAttempt<'_> {
         }
     }
 
-    /// Returns whether the prompt did not reach the session.
-    fn is_prompt_lost(&self, prompt: PromptKind) -> bool {
-        self.evidence.continuity == Some(Continuity::Unchanged) && !matches!(prompt, PromptKind::Continue(_))
-    }
-
     fn new_session_with(&self, prompt: PromptKind) -> AttemptPlan {
-        self.state.next_plan(self.new_session(), prompt)
-    }
-
-    fn new_session(&self) -> SessionPlan {
-        SessionPlan::New(draw_uuid(self.now.roll, SALT_SESSION))
+        self.state.next_plan(SessionPlan::New(draw_uuid(self.now.roll, SALT_SESSION)), prompt)
     }
 }

@@ -48,7 +48,6 @@ impl Run {
         }
     }
 
-    /// Records the limit only if it is exhausted.
     pub(super) fn record_exhausted_limit(&mut self, policy: &Policy, at: Moment) {
         if let Some((limit, LimitThreshold::Exhausted)) = self.newly_reached_limit(policy, at) {
             self.record_threshold(at, limit, LimitThreshold::Exhausted);

@@ -10,8 +10,8 @@ use crate::api_call::ANSWER_MIN;
 use crate::limits::TurnSize;
 use crate::review::{ReviewRetry, review_result};
 use crate::{
-    Action, CheckResult, CheckStage, Evidence, Fault, Limit, LimitThreshold, Moment, Now, Outcome,
-    OutcomeKind, Policy, Record, ReviewPlan, ReviewResult, final_outcome,
+    Action, CheckResult, CheckStage, Evidence, Fault, LimitThreshold, Moment, Now, Outcome, OutcomeKind,
+    Policy, Record, ReviewPlan, ReviewResult, final_outcome,
 };
 
 impl Run {
@@ -39,10 +39,7 @@ impl Run {
             ReviewResult::NoVerdict(fault) => self.after_no_verdict(policy, now, fault, &evidence),
             ReviewResult::Passed | ReviewResult::Failed(_) => AfterReview::End,
         };
-        let retry_at = match next {
-            AfterReview::Retry(at) => Some(at),
-            AfterReview::End | AfterReview::GiveUp(_) => None,
-        };
+        let retry_at = if let AfterReview::Retry(at) = next { Some(at) } else { None };
         self.record(Record::ReviewEnded { at: now.at, result, usage, retry_at });
         self.record_exhausted_limit(policy, now.at);
         match (result, next) {
@@ -65,7 +62,7 @@ impl Run {
 
     fn after_no_verdict(&self, policy: &Policy, now: Now, fault: Fault, evidence: &Evidence) -> AfterReview {
         let is_over = self.state.cancelled_by.is_some() || self.is_exhausted();
-        if is_over || self.exhausted_limit(policy, now.at, evidence).is_some() {
+        if is_over || self.exhausts_limit(policy, now.at, evidence) {
             return AfterReview::End;
         }
         // The next supervisor starts the reviewer at once.
@@ -95,17 +92,13 @@ impl Run {
         if exceeds_wall { give_up(at) } else { AfterReview::Retry(at) }
     }
 
-    /// Returns the limit that is exhausted at `at` with the usage of this reviewer, if any.
-    fn exhausted_limit(&self, policy: &Policy, at: Moment, evidence: &Evidence) -> Option<Limit> {
+    /// Returns whether a limit is exhausted at `at` with the usage of this reviewer.
+    fn exhausts_limit(&self, policy: &Policy, at: Moment, evidence: &Evidence) -> bool {
         let used = self.state.limit_usage(at, evidence.usage, TurnSize::default());
-        match policy.limits.reached(policy.wrap_up, &used)? {
-            (limit, LimitThreshold::Exhausted) => Some(limit),
-            (_, LimitThreshold::Reserve) => None,
-        }
+        matches!(policy.limits.reached(policy.wrap_up, &used), Some((_, LimitThreshold::Exhausted)))
     }
 }
 
-/// The step after a reviewer.
 #[derive(Clone, Copy, Debug)]
 enum AfterReview {
     /// The check ends: with the verdict, or because the run ends.

@@ -260,7 +260,16 @@ impl State {
 
     /// Returns the usage until `at`, with that of a process whose end is not recorded.
     pub(crate) fn limit_usage(&self, at: Moment, unrecorded: Usage, largest_turn: TurnSize) -> LimitUsage {
-        LimitUsage::new(&self.usage.plus(unrecorded), self.active(at), self.clocks.wall(at), largest_turn)
+        let usage = self.usage.plus(unrecorded);
+        LimitUsage {
+            cost: usage.total_cost(),
+            tokens: usage.tokens.total() + usage.truncated_tokens.total(),
+            turns: usage.turns,
+            time: self.active(at),
+            wall: self.clocks.wall(at),
+            largest_turn_cost: largest_turn.cost,
+            largest_turn_tokens: largest_turn.tokens,
+        }
     }
 
     /// Returns the outcome, or `None` if the run has not finished.

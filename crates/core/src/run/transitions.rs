@@ -9,8 +9,7 @@ use crate::{
     Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event, Evidence,
     Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
     PromptKind, Record, ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
-    SettingChange, Span, SpawnError, StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport,
-    classify,
+    SettingChange, Span, StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
 };
 
 // The agent retries a rejected key for three minutes. The second rejection is sufficient proof.
@@ -30,7 +29,11 @@ impl Run {
             Event::CheckEnded(result) => self.on_check_ended(policy, now, result),
             Event::ReviewEnded(evidence) => self.on_review_ended(policy, now, evidence),
             Event::Spawned(process) => self.on_spawned(now.at, process),
-            Event::SpawnFailed(error) => self.on_spawn_failed(policy, now, error),
+            Event::SpawnFailed(error) => {
+                let startup = error.startup();
+                let evidence = Evidence { startup, ..Evidence::from_exit(Exit::NeverSpawned) };
+                self.on_exited(policy, now, evidence);
+            }
             Event::Noticed(notice) => self.on_notice(policy, now.at, &notice),
             Event::Exited(evidence) => self.on_exited(policy, now, evidence),
             Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes),
@@ -112,13 +115,10 @@ impl Run {
         if matches!(self.state.phase, Phase::Summarizing { .. }) {
             return Some(Action::StartSummary(plan.clone()));
         }
-        let history = plan.session.source().filter(|_| plan.strategy.is_none());
-        Some(
-            history.map_or_else(
-                || Action::Spawn(plan.clone()),
-                |session| Action::InspectSession(session.clone()),
-            ),
-        )
+        Some(match plan.session.source().filter(|_| plan.strategy.is_none()) {
+            Some(session) => Action::InspectSession(session.clone()),
+            None => Action::Spawn(plan.clone()),
+        })
     }
 
     fn on_session_inspected(&mut self, policy: &Policy, now: Now, file_state: SessionFileState) {
@@ -175,11 +175,6 @@ impl Run {
             (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
             (None, None) => {}
         }
-    }
-
-    fn on_spawn_failed(&mut self, policy: &Policy, now: Now, error: SpawnError) {
-        let evidence = Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) };
-        self.on_exited(policy, now, evidence);
     }
 
     fn on_notice(&mut self, policy: &Policy, at: Moment, notice: &Notice) {
@@ -263,25 +258,19 @@ impl Run {
     /// Returns whether this is not the session that the attempt resumed. The id of a session resumed by its
     /// title is known only to the agent.
     fn is_wrong_session(&self, session: &SessionId) -> bool {
-        match self.state.plan.as_ref().map(|plan| &plan.session) {
-            Some(SessionPlan::Resume(planned)) if planned.is_uuid() => {
-                !planned.as_str().eq_ignore_ascii_case(session.as_str())
-            }
-            Some(SessionPlan::Resume(_) | SessionPlan::New(_) | SessionPlan::Fork { .. }) | None => false,
-        }
+        self.state.plan.as_ref().is_some_and(|AttemptPlan { session: planned, .. }| {
+            matches!(planned, SessionPlan::Resume(_)) && is_other_uuid(planned.id(), session)
+        })
     }
 
     /// Returns whether this is not the new session that the attempt planned, and only a result named it. An
     /// agent reports a session that it opens before its result.
     fn is_foreign(&self, session: &SessionId) -> bool {
-        match self.state.plan.as_ref().map(|plan| &plan.session) {
-            Some(SessionPlan::New(planned) | SessionPlan::Fork { to: planned, .. }) => {
-                self.state.session.is_none()
-                    && planned.is_uuid()
-                    && !planned.as_str().eq_ignore_ascii_case(session.as_str())
-            }
-            Some(SessionPlan::Resume(_)) | None => false,
-        }
+        self.state.plan.as_ref().is_some_and(|AttemptPlan { session: planned, .. }| {
+            matches!(planned, SessionPlan::New(_) | SessionPlan::Fork { .. })
+                && self.state.session.is_none()
+                && is_other_uuid(planned.id(), session)
+        })
     }
 
     fn on_progress(&mut self, policy: &Policy, at: Moment) {
@@ -447,11 +436,7 @@ impl Run {
             StopLevel::Term => self.stop(at, cause, StopLevel::Kill),
             StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, cause, StopLevel::Kill),
             // The agent cannot be stopped, and no other process may run next to it.
-            StopLevel::Kill => {
-                let outcome =
-                    Outcome { fault: None, ..Outcome::from_fault(OutcomeKind::Bug, Fault::Unknown) };
-                self.finish(at, outcome);
-            }
+            StopLevel::Kill => self.finish(at, Outcome { kind: OutcomeKind::Bug, ..Outcome::DONE }),
         }
     }
 
@@ -553,6 +538,10 @@ impl Run {
             }
         }
     }
+}
+
+fn is_other_uuid(planned: &SessionId, session: &SessionId) -> bool {
+    planned.is_uuid() && !planned.as_str().eq_ignore_ascii_case(session.as_str())
 }
 
 fn first_stop_level(source: CancelSource) -> StopLevel {

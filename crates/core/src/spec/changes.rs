@@ -20,21 +20,14 @@ pub struct SettingChange {
     pub to: String,
 }
 
-impl SettingChange {
-    /// Returns the change of `setting`, or `None` if both values are equal.
-    fn between(setting: &str, from: SettingValue<'_>, to: SettingValue<'_>) -> Option<SettingChange> {
-        let is_changed = from != to;
-        let change = || SettingChange { setting: setting.to_owned(), from: from.render(), to: to.render() };
-        is_changed.then(change)
-    }
-}
-
 impl RunSpec {
     /// Returns the settings that differ in `new`.
     pub fn changes_to(&self, new: &RunSpec) -> Vec<SettingChange> {
         let values = self.values().into_iter().zip(new.values());
-        let changes = values.filter_map(|((name, from), (_, to))| SettingChange::between(name, from, to));
-        changes.collect()
+        let changed = values.filter(|((_, from), (_, to))| from != to).map(|((name, from), (_, to))| {
+            SettingChange { setting: name.to_owned(), from: from.render(), to: to.render() }
+        });
+        changed.collect()
     }
 
     /// Checks that a finished run can be resumed as `new`: its task, its session, and its guards on URLs and

@@ -293,7 +293,6 @@ impl ItemState {
         }
     }
 
-    /// Prepares a new run of the item.
     fn reset_for_run(&mut self, retry: u32) {
         *self = ItemState { name: std::mem::take(&mut self.name), retry, ..ItemState::default() };
     }

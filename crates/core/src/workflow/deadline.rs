@@ -53,7 +53,6 @@ impl Workflow {
         Some(WorkflowDeadline { at, kind: WorkflowDeadlineKind::Time })
     }
 
-    /// Returns when the next run can start.
     fn start_deadline(&self, policy: &WorkflowPolicy) -> Option<WorkflowDeadline> {
         let park = self.parked_until(policy).map(|at| (at, WorkflowDeadlineKind::Park));
         let gap =

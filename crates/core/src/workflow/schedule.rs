@@ -197,7 +197,6 @@ impl Workflow {
         self.state.phases.get(phase).map_or(PhaseStage::Pending, |state| state.stage)
     }
 
-    /// Returns whether phases and runs may start.
     fn can_start(&self) -> bool {
         let is_checking = self.state.until == UntilState::Checking;
         !self.state.is_stopping() && !is_checking && !self.until_holds()

@@ -21,12 +21,10 @@ impl WorkflowState {
         Some(self.limits(policy).time? - self.clock.at(at))
     }
 
-    /// Returns whether the budget suffices for another run.
     pub(super) fn has_budget(&self, policy: &WorkflowPolicy) -> bool {
         self.unreserved(policy).is_none_or(|rest| rest >= self.budget_min(policy))
     }
 
-    /// Returns whether the working time suffices for another run.
     pub(super) fn has_time(&self, policy: &WorkflowPolicy, at: Moment) -> bool {
         let limit = self.limits(policy).time.unwrap_or_default();
         let min = TIME_MIN.at_most(Span(limit.0 / LIMIT_PARTS)).max(Span(1));

@@ -5,7 +5,7 @@ use super::{
     AfterRun, ItemState, ItemStatus, PhaseStage, RunEnd, RunKey, UntilState, Workflow, WorkflowAction,
     WorkflowEvent, WorkflowRecord, WorkflowStage, WorkflowStep, cancelling,
 };
-use crate::{CancelSource, Now, Outcome, OutcomeKind, WorkflowPolicy};
+use crate::{CancelSource, Moment, Now, Outcome, OutcomeKind, WorkflowPolicy};
 
 /// Problem of a phase whose list of items is empty.
 const NO_ITEMS: &str = "no items";
@@ -45,16 +45,17 @@ impl Workflow {
     fn on_event(&mut self, policy: &WorkflowPolicy, now: Now, event: WorkflowEvent) {
         let Now { at, .. } = now;
         match event {
-            WorkflowEvent::ItemsListed { phase, items } => self.on_items_listed(policy, now, phase, items),
+            WorkflowEvent::ItemsListed { phase, items } => self.on_items_listed(policy, at, phase, items),
             WorkflowEvent::RunEnded { key, end } => self.on_run_ended(policy, now, key, end),
             WorkflowEvent::RunWaits { key, waits } => {
-                if waits && self.is_live(key) {
+                let is_live = self.state.item(key).is_some_and(|item| item.status == ItemStatus::Live);
+                if waits && is_live {
                     self.observations.waiting.insert(key);
                 } else {
                     self.observations.waiting.remove(&key);
                 }
             }
-            WorkflowEvent::Merged { phase, problem } => self.on_merged(policy, now, phase, problem),
+            WorkflowEvent::Merged { phase, problem } => self.on_merged(policy, at, phase, problem),
             WorkflowEvent::UntilEnded { holds } => {
                 if self.state.until == UntilState::Checking {
                     let problem = holds.as_ref().err().cloned();
@@ -68,8 +69,8 @@ impl Workflow {
                     self.record(WorkflowRecord::WorkflowDowntime { duration });
                 }
             }
-            WorkflowEvent::CancelRequested(source) => self.on_cancel(now, source),
-            WorkflowEvent::SuspendRequested(source) => self.on_suspend(now, source),
+            WorkflowEvent::CancelRequested(source) => self.on_cancel(at, source),
+            WorkflowEvent::SuspendRequested(source) => self.on_suspend(at, source),
             WorkflowEvent::Started | WorkflowEvent::TakenOver { .. } | WorkflowEvent::Reopened { .. } => {}
         }
     }
@@ -82,11 +83,10 @@ impl Workflow {
     fn on_items_listed(
         &mut self,
         policy: &WorkflowPolicy,
-        now: Now,
+        at: Moment,
         phase: usize,
         items: Result<Vec<String>, String>,
     ) {
-        let Now { at, .. } = now;
         let Some(state) = self.state.phases.get(phase).filter(|state| state.stage == PhaseStage::Listing)
         else {
             return;
@@ -106,34 +106,26 @@ impl Workflow {
                     self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem, stops: false });
                 }
             }
-            Err(problem) => self.end_with_problem(policy, now, phase, OutcomeKind::Failed, problem),
+            Err(problem) => self.end_with_problem(policy, at, phase, OutcomeKind::Failed, problem),
         }
     }
 
-    fn on_merged(&mut self, policy: &WorkflowPolicy, now: Now, phase: usize, problem: Option<String>) {
+    fn on_merged(&mut self, policy: &WorkflowPolicy, at: Moment, phase: usize, problem: Option<String>) {
         let Some(state) = self.state.phases.get(phase).filter(|state| state.stage == PhaseStage::Merging)
         else {
             return;
         };
         let outcome = state.item_outcome();
         match problem {
-            Some(problem) => {
-                self.end_with_problem(policy, now, phase, OutcomeKind::NeedsPerson, problem);
-            }
-            None => self.record(WorkflowRecord::PhaseEnded {
-                at: now.at,
-                phase,
-                outcome,
-                problem: None,
-                stops: false,
-            }),
+            Some(problem) => self.end_with_problem(policy, at, phase, OutcomeKind::NeedsPerson, problem),
+            None => self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem, stops: false }),
         }
     }
 
     fn end_with_problem(
         &mut self,
         policy: &WorkflowPolicy,
-        now: Now,
+        at: Moment,
         phase: usize,
         kind: OutcomeKind,
         problem: String,
@@ -141,7 +133,7 @@ impl Workflow {
         // No run can be retried, so that only one reaction does not stop.
         let stops = configured(&policy.phases[phase], &ItemState::default(), kind) != AfterRun::Continue;
         let outcome = Outcome { kind, ..Outcome::DONE };
-        self.record(WorkflowRecord::PhaseEnded { at: now.at, phase, outcome, problem: Some(problem), stops });
+        self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem: Some(problem), stops });
     }
 
     fn on_run_ended(&mut self, policy: &WorkflowPolicy, now: Now, key: RunKey, end: RunEnd) {
@@ -157,13 +149,9 @@ impl Workflow {
         self.record(WorkflowRecord::RunEnded { at: now.at, key, end, next, parked_until });
     }
 
-    fn is_live(&self, key: RunKey) -> bool {
-        self.state.item(key).is_some_and(|item| item.status == ItemStatus::Live)
-    }
-
     /// Cancels the live and the suspended runs, so that each has an outcome. A second, harder cancellation is passed
     /// on.
-    fn on_cancel(&mut self, now: Now, source: CancelSource) {
+    fn on_cancel(&mut self, at: Moment, source: CancelSource) {
         let is_new = match self.state.cancelled_by.map(cancelling) {
             None => true,
             Some(before) => before != CancelSource::PersonNow && source == CancelSource::PersonNow,
@@ -171,16 +159,16 @@ impl Workflow {
         if is_new {
             let suspended = self.state.all_items().filter(|(_, item)| item.status == ItemStatus::Suspended);
             self.step.actions.extend(suspended.map(|(key, item)| item.start_action(key)));
-            self.record(WorkflowRecord::CancelOrdered { at: now.at, source });
+            self.record(WorkflowRecord::CancelOrdered { at, source });
             self.stop_live_runs();
         }
     }
 
     /// Suspends the live runs. A workflow that is being cancelled stays cancelled.
-    fn on_suspend(&mut self, now: Now, source: CancelSource) {
+    fn on_suspend(&mut self, at: Moment, source: CancelSource) {
         let is_stopped = self.state.cancelled_by.or(self.state.suspended_by).is_some();
         if !is_stopped {
-            self.record(WorkflowRecord::WorkflowSuspendOrdered { at: now.at, source });
+            self.record(WorkflowRecord::WorkflowSuspendOrdered { at, source });
             self.stop_live_runs();
         }
     }

@@ -11,9 +11,15 @@ use serde_json::json;
 use crate::clock;
 use crate::scenario::StatusFault;
 
-pub(super) fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
+fn error(code: u16, kind: &str, message: &str, headers: &[(String, String)]) -> Response<Body> {
     let body = json!({"type": "error", "error": {"type": kind, "message": message}});
     with_status(code, "application/json", body.to_string(), headers)
+}
+
+/// Returns the response to a request without a dummy credential.
+pub(super) fn unauthorized() -> Response<Body> {
+    let (kind, message) = default_error(401);
+    error(401, kind, message, &[])
 }
 
 /// Returns the response of a `status` fault. During an outage, `resets_in` is its remaining time; otherwise

@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn stream_fault_waits_for_a_stream() {
-        let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings { duration: None })];
+        let all = [fault(When::Turn(1), Times::Count(1), FaultKind::Pings {})];
         let mut faults = Faults::new(&all, &Side::default(), &mut Rng::new(0));
         assert_eq!(names(&mut faults, &[1], false), ["-"]);
         assert_eq!(names(&mut faults, &[1, 1], true), ["pings", "-"]);

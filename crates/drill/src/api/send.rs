@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use tokio::sync::mpsc;
@@ -55,7 +55,7 @@ async fn send_steps(sender: Sender, steps: Vec<SendStep>, chunks: mpsc::Sender<C
                 is_sent
             }
             SendStep::Wait(duration) => wait(&chunks, duration).await,
-            SendStep::Ping(duration) => ping(&chunks, duration).await,
+            SendStep::Ping => ping(&chunks).await,
             SendStep::Announce(signal) => {
                 state.announce(signal);
                 true
@@ -88,16 +88,11 @@ async fn wait(chunks: &mpsc::Sender<Chunk>, duration: Duration) -> bool {
     }
 }
 
-/// Sends pings for this long. Returns `false` if the client disconnects meanwhile.
-async fn ping(chunks: &mpsc::Sender<Chunk>, duration: Duration) -> bool {
-    let end = Instant::now() + duration;
+/// Sends pings until the client disconnects. Always returns `false`, because nothing can follow.
+async fn ping(chunks: &mpsc::Sender<Chunk>) -> bool {
     let wire = Bytes::from(SseEvent::ping().wire());
-    while Instant::now() < end {
-        if chunks.send(Ok(wire.clone())).await.is_err() || !wait(chunks, PING_EVERY).await {
-            return false;
-        }
-    }
-    true
+    while chunks.send(Ok(wire.clone())).await.is_ok() && wait(chunks, PING_EVERY).await {}
+    false
 }
 
 /// Ends the connection without the last chunk. Always returns `false`, because nothing can follow.

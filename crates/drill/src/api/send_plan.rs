@@ -20,8 +20,8 @@ pub(super) enum SendStep {
     Send(SseEvent),
     /// Wait this long, or until the client leaves.
     Wait(Duration),
-    /// Send pings for this long, or until the client leaves.
-    Ping(Duration),
+    /// Send pings until the client leaves.
+    Ping,
     Announce(Signal),
     /// Announce a signal point this long after the response was delivered.
     AnnounceLater(Signal, Duration),
@@ -40,11 +40,9 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
     match fault {
         Some(FaultKind::Reset { after }) => events_until(*after, vec![SendStep::Reset]),
         Some(FaultKind::Cut { after }) => events_until(*after, vec![SendStep::Drop]),
-        Some(FaultKind::Pings { duration }) => {
-            vec![SendStep::Ping(duration.unwrap_or(UNLIMITED)), SendStep::Drop]
-        }
-        Some(FaultKind::Silence { after, duration }) => {
-            events_until(*after, vec![SendStep::Wait(duration.unwrap_or(UNLIMITED)), SendStep::Drop])
+        Some(FaultKind::Pings {}) => vec![SendStep::Ping],
+        Some(FaultKind::Silence { after }) => {
+            events_until(*after, vec![SendStep::Wait(UNLIMITED), SendStep::Drop])
         }
         Some(FaultKind::Kill { at: KillAt::BeforeFirstToken, signal, .. }) => {
             let mut steps = vec![SendStep::Announce(*signal), SendStep::Wait(wait_for_disconnect(*signal))];
@@ -83,7 +81,6 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
     }
 }
 
-/// Returns how long the response waits for the agent to disconnect.
 fn wait_for_disconnect(signal: Signal) -> Duration {
     match signal {
         // A frozen agent reads nothing and disconnects only when it is killed.
@@ -108,10 +105,8 @@ fn sent_until(events: &[SseEvent], cut: CutPoint) -> usize {
     let index = match cut {
         CutPoint::Start => Some(0),
         CutPoint::MidText => middle("text"),
-        CutPoint::Text => first("text", &is_stop).map(|index| index + 1),
         CutPoint::MidTool => middle("tool_use"),
         CutPoint::Tool => first("tool_use", &is_stop).map(|index| index + 1),
-        CutPoint::Delta => Some(events.len().saturating_sub(1)),
     };
     index.unwrap_or(1)
 }
@@ -149,7 +144,7 @@ mod tests {
                     event.name().trim_start_matches("content_block_").trim_start_matches("message_")
                 }
                 SendStep::Wait(_) => "WAIT",
-                SendStep::Ping(_) => "PING",
+                SendStep::Ping => "PING",
                 SendStep::Announce(..) | SendStep::AnnounceLater(..) => "KILL",
                 SendStep::Drop => "DROP",
                 SendStep::Reset => "RESET",
@@ -162,15 +157,10 @@ mod tests {
     fn each_fault_cuts_at_its_cut_point() {
         check("cut = { after = 'start' }", "DROP");
         check("cut = { after = 'mid-text' }", "start start ping delta DROP");
-        check("cut = { after = 'text' }", "start start ping delta delta stop DROP");
         check("reset = { after = 'mid-tool' }", "start start ping delta delta stop start delta RESET");
         check("cut = { after = 'tool' }", "start start ping delta delta stop start delta delta stop DROP");
-        check(
-            "cut = { after = 'delta' }",
-            "start start ping delta delta stop start delta delta stop delta DROP",
-        );
-        check("pings = {}", "PING DROP");
-        check("silence = { after = 'text' }", "start start ping delta delta stop WAIT DROP");
+        check("pings = {}", "PING");
+        check("silence = { after = 'mid-text' }", "start start ping delta WAIT DROP");
         check(
             "kill = { at = 'before-first-token' }",
             "KILL WAIT start start ping delta delta stop start delta delta stop delta stop",

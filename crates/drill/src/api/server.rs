@@ -110,16 +110,12 @@ async fn messages(
     body: Bytes,
 ) -> Response<Body> {
     let request = Arc::new(read(&state, &headers, &body));
-    let mut response = if state.accepts(&headers) {
+    let response = if state.accepts(&headers) {
         respond(&state, Arc::clone(&request), client).await
     } else {
-        error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
+        error_responses::unauthorized()
     };
     state.set_status(request.log_index, response.status().as_u16());
-    error_responses::add_headers(
-        response.headers_mut(),
-        &[("request-id".to_owned(), request.request_id.clone())],
-    );
     response
 }
 
@@ -161,15 +157,11 @@ async fn respond(
 }
 
 async fn count_tokens(State(state): State<Arc<ApiState>>, headers: HeaderMap, body: Bytes) -> Response<Body> {
-    let (log_index, request_id) =
-        state.log_request(LoggedRequest { kind: RequestKind::Count, ..LoggedRequest::default() });
+    let log_index = state.log_request(LoggedRequest { kind: RequestKind::Count, ..LoggedRequest::default() });
     let response = if state.accepts(&headers) {
-        error_responses::json_body(
-            &json!({"input_tokens": tokens_of(&body)}),
-            &[("request-id".to_owned(), request_id)],
-        )
+        error_responses::json_body(&json!({"input_tokens": tokens_of(&body)}), &[])
     } else {
-        error_responses::error(401, "authentication_error", "invalid x-api-key", &[])
+        error_responses::unauthorized()
     };
     state.set_status(log_index, response.status().as_u16());
     response
@@ -199,7 +191,7 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
     let kind = if side { RequestKind::Side } else { RequestKind::Model };
     let prompt = prompt_text(messages);
     let session = headers.get("x-claude-code-session-id").and_then(|value| value.to_str().ok());
-    let (log_index, request_id) = state.log_request(LoggedRequest {
+    let log_index = state.log_request(LoggedRequest {
         kind,
         turn: (!side).then_some(position.turn),
         prompt: prompt.clone(),
@@ -217,7 +209,6 @@ fn read(state: &ApiState, headers: &HeaderMap, body: &[u8]) -> ParsedRequest {
         session: session.map(str::to_owned).unwrap_or_default(),
         input: tokens_of(body),
         log_index,
-        request_id,
     }
 }
 

@@ -46,7 +46,6 @@ struct MutableState {
     seed: u64,
 }
 
-/// A model request.
 #[derive(Debug)]
 pub(super) struct ParsedRequest {
     pub position: ScriptPosition,
@@ -61,7 +60,6 @@ pub(super) struct ParsedRequest {
     pub input: u64,
     /// Index in the log's list of requests.
     pub log_index: usize,
-    pub request_id: String,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -122,14 +120,12 @@ impl ApiState {
         self.started.elapsed().as_millis() as u64
     }
 
-    /// Logs a request that arrives now, and returns its index and its id.
-    pub(super) fn log_request(&self, request: LoggedRequest) -> (usize, String) {
+    /// Logs a request that arrives now, and returns its index.
+    pub(super) fn log_request(&self, request: LoggedRequest) -> usize {
         let request = LoggedRequest { at_ms: self.at_ms(), ..request };
         let mut lock = self.lock();
-        lock.serial += 1;
-        let request_id = format!("req_drill_{:x}_{}", lock.seed, lock.serial);
         lock.log.requests.push(request);
-        (lock.log.requests.len() - 1, request_id)
+        lock.log.requests.len() - 1
     }
 
     pub(super) fn set_status(&self, log_index: usize, status: u16) {
@@ -235,12 +231,12 @@ fn detail(fault: &ActiveFault) -> String {
         FaultKind::Refuse { duration } | FaultKind::Hold { duration } => {
             format!("{:.1} s", duration.as_secs_f64())
         }
-        FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after, .. } => {
+        FaultKind::Reset { after } | FaultKind::Cut { after } | FaultKind::Silence { after } => {
             status_word(after)
         }
         FaultKind::Kill { at, signal: Signal::Kill, .. } => status_word(at),
         FaultKind::Kill { at, signal, .. } => format!("{}, {}", status_word(signal), status_word(at)),
-        FaultKind::Pings { .. }
+        FaultKind::Pings {}
         | FaultKind::Html {}
         | FaultKind::Refusal {}
         | FaultKind::Empty {}

@@ -51,10 +51,9 @@ pub fn find(name: &str) -> Result<Scenario, ScenarioError> {
     if let Some((name, toml)) = EMBEDDED.iter().find(|(embedded, _)| *embedded == name) {
         return Scenario::parse(name, toml);
     }
-    let path = Path::new(name);
-    if path.is_file() {
-        return Scenario::load(path);
+    if Path::new(name).is_file() {
+        return Scenario::load(name);
     }
     let similar = did_you_mean(name, EMBEDDED.iter().map(|(name, _)| *name)).into_iter().next();
-    Err(ScenarioError::Unknown { name: name.to_owned(), similar: similar.map(str::to_owned) })
+    Err(ScenarioError::unknown(name, similar))
 }

@@ -8,17 +8,13 @@ use std::time::Duration;
 use serde::de::Error as _;
 use serde::{Deserialize, Serialize};
 
-use super::duration::{optional_seconds, range, seconds};
-use super::signal::Signal;
+use super::duration::{range, seconds};
 
 /// One fault: when it strikes, how often, and its kind.
 #[derive(Debug, Clone)]
 pub struct ScriptedFault {
-    /// The turns it may strike.
     pub when: When,
-    /// How many requests it strikes.
     pub times: Times,
-    /// The effect on a request.
     pub kind: FaultKind,
 }
 
@@ -30,7 +26,6 @@ pub enum When {
     Turn(u32),
     /// One of these turns, drawn by the seed.
     OneOf(Vec<u32>),
-    /// Any turn.
     #[default]
     Always,
 }
@@ -79,34 +74,20 @@ pub enum FaultKind {
     /// Drops the request and closes the listener, so that connections are refused. Then listens on the same
     /// port again.
     Refuse {
-        /// How long the listener is closed.
         #[serde(rename = "for_s", deserialize_with = "seconds")]
         duration: Duration,
     },
     /// Resets the connection (RST) at this point of the response.
-    Reset {
-        /// The point of the reset.
-        after: CutPoint,
-    },
+    Reset { after: CutPoint },
     /// Ends the connection in the middle of the response, without the last chunk.
-    Cut {
-        /// The point of the cut.
-        after: CutPoint,
-    },
-    /// Sends only SSE pings, every half second, then drops the connection.
-    Pings {
-        /// How long. If absent, until the client disconnects.
-        #[serde(default, rename = "for_s", deserialize_with = "optional_seconds")]
-        duration: Option<Duration>,
-    },
-    /// Sends no more data, then drops the connection.
+    Cut { after: CutPoint },
+    /// Sends only SSE pings, every half second, until the client disconnects.
+    Pings {},
+    /// Sends no more data until the client disconnects.
     Silence {
         /// The point of the response after which nothing is sent.
         #[serde(default)]
         after: CutPoint,
-        /// How long. If absent, until the client disconnects.
-        #[serde(default, rename = "for_s", deserialize_with = "optional_seconds")]
-        duration: Option<Duration>,
     },
     /// Answers 200 with an HTML page, as a captive portal does.
     Html {},
@@ -120,12 +101,10 @@ pub enum FaultKind {
     MaxTokens {},
     /// Announces the moment to send the agent a signal. The API itself never sends one.
     Kill {
-        /// The moment to announce.
         at: KillAt,
         /// For `mid-tool`: the delay after the response was delivered. The seed draws it from a range.
         #[serde(default = "half_a_second", rename = "after_s", deserialize_with = "range")]
         after: RangeInclusive<Duration>,
-        /// The signal to send.
         #[serde(default)]
         signal: Signal,
     },
@@ -149,7 +128,7 @@ impl FaultKind {
         match self {
             Self::Reset { .. }
             | Self::Cut { .. }
-            | Self::Pings { .. }
+            | Self::Pings {}
             | Self::Silence { .. }
             | Self::Kill { .. } => true,
             Self::Status(_)
@@ -169,7 +148,6 @@ impl FaultKind {
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct StatusFault {
-    /// The status code.
     pub code: u16,
     /// The API's `error.type`. If absent, the usual one for the code.
     pub error: Option<String>,
@@ -179,7 +157,6 @@ pub struct StatusFault {
     pub retry_after: Option<u64>,
     /// The `x-should-retry` header.
     pub should_retry: Option<bool>,
-    /// Additional headers.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
@@ -193,14 +170,10 @@ pub enum CutPoint {
     Start,
     /// In the middle of the first text block.
     MidText,
-    /// After the first complete text block.
-    Text,
     /// In the middle of the first tool's input.
     MidTool,
     /// After the first complete `tool_use` block.
     Tool,
-    /// After `message_delta`, so that only `message_stop` is missing.
-    Delta,
 }
 
 /// The moment at which the agent should receive a signal.
@@ -213,6 +186,35 @@ pub enum KillAt {
     MidStream,
     /// The response was delivered and its tools are running.
     MidTool,
+}
+
+/// A signal to the agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Signal {
+    /// SIGKILL: ends only this process; its tools keep running.
+    #[default]
+    Kill,
+    /// SIGSTOP: freezes the process until SIGCONT, which is never sent.
+    Stop,
+    /// SIGINT, as sent by Ctrl-C.
+    Int,
+    /// SIGTERM: asks the process to exit.
+    Term,
+    /// SIGHUP, as sent by a closing terminal.
+    Hup,
+}
+
+impl From<Signal> for rustix::process::Signal {
+    fn from(signal: Signal) -> Self {
+        match signal {
+            Signal::Kill => Self::KILL,
+            Signal::Stop => Self::STOP,
+            Signal::Int => Self::INT,
+            Signal::Term => Self::TERM,
+            Signal::Hup => Self::HUP,
+        }
+    }
 }
 
 impl<'de> Deserialize<'de> for ScriptedFault {

@@ -45,11 +45,11 @@ mod duration;
 mod embedded;
 mod fault;
 mod script;
-mod signal;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use embedded::{all, find};
-pub use fault::{CutPoint, FaultKind, KillAt, ScriptedFault, StatusFault, Times, When};
-pub use script::{Auth, Expect, Overrides, Scenario, ScenarioError, ScenarioWorkspace, Side, Tool, Turn};
-pub use signal::Signal;
+pub use fault::Signal;
+pub(crate) use fault::{CutPoint, FaultKind, KillAt, ScriptedFault, StatusFault, Times, When};
+pub use script::{Auth, Scenario, ScenarioError};
+pub(crate) use script::{Side, Tool, Turn};

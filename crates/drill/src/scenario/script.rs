@@ -1,9 +1,9 @@
 //! Parses and validates scenario files. A scenario that parses can be played without further errors.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fs;
+use std::path::{Component, Path};
 use std::time::Duration;
-use std::{fs, io};
 
 use serde::Deserialize;
 
@@ -48,7 +48,6 @@ pub struct Scenario {
     #[serde(default, rename = "fault")]
     pub faults: Vec<ScriptedFault>,
     /// Expected content of the workspace at the end.
-    #[serde(default)]
     pub workspace: Option<ScenarioWorkspace>,
 }
 
@@ -56,11 +55,9 @@ pub struct Scenario {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
-    /// The outcome, such as `done`.
     pub outcome: String,
     /// The deciding fault, for an outcome other than `done`.
     pub fault: Option<String>,
-    /// The supervisor's exit code.
     pub exit: u8,
     /// Faults that the supervisor must recover from. Inner retries of the agent do not count.
     #[serde(default)]
@@ -103,10 +100,7 @@ pub struct Overrides {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Turn {
-    /// Text of the turn.
-    #[serde(default)]
     pub text: Option<String>,
-    /// Tool calls of the turn.
     #[serde(default)]
     pub tools: Vec<Tool>,
 }
@@ -127,9 +121,7 @@ pub struct ScriptedReply {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Side {
-    /// Text of the answer.
     pub text: String,
-    /// The fault that strikes these requests.
     pub fault: Option<FaultKind>,
     /// How many requests the fault strikes, starting with the first. If absent, every one.
     pub times: Times,
@@ -145,54 +137,38 @@ impl Default for Side {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Tool {
-    /// Writes a file.
     Write {
-        /// Path of the file.
         path: String,
-        /// Content of the file.
         content: String,
     },
     /// Replaces a text that occurs once in a file.
     Edit {
-        /// Path of the file.
         path: String,
-        /// Text to replace.
         old: String,
-        /// Replacement text.
         new: String,
     },
-    /// Reads a file.
     Read {
-        /// Path of the file.
         path: String,
     },
-    /// Runs a shell command.
     Bash {
-        /// The command.
         command: String,
         /// A command that succeeds once `command` has run. The model runs it first if the conversation shows
         /// that `command` may have run already: through an earlier call, or because a prompt names it.
-        #[serde(default)]
         unless: Option<String>,
         /// Whether the agent continues before the command exits.
         #[serde(default)]
         run_in_background: bool,
     },
-    /// Asks the user.
     AskUser {
-        /// The question.
         question: String,
         /// Labels of the options: two to four.
         options: Vec<String>,
-        /// Whether several options may be chosen.
         #[serde(default)]
         multiple: bool,
     },
-    /// Calls any other tool.
+    /// Calls any other tool, by the agent's name.
     Call {
-        /// The agent's name of the tool.
         name: String,
-        /// Input of the tool.
         input: serde_json::Value,
     },
 }
@@ -211,67 +187,54 @@ pub struct ScenarioWorkspace {
 
 /// Why a scenario could not be used.
 #[derive(Debug, thiserror::Error)]
-pub enum ScenarioError {
-    /// No embedded scenario has this name and no such file exists.
-    #[error("cannot find scenario {name}: no such scenario and no such file")]
-    Unknown {
-        /// The requested name.
-        name: String,
-        /// The embedded scenario with the most similar name.
-        similar: Option<String>,
-    },
-    /// Its file could not be read.
-    #[error("cannot read scenario {}: {source}", path.display())]
-    Read {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the operating system.
-        source: io::Error,
-    },
-    /// Its file is not TOML of this format.
-    #[error("cannot parse scenario {name}: {source}")]
-    Parse {
-        /// The file or name.
-        name: String,
-        /// Error of the TOML parser, with line and column.
-        source: Box<toml::de::Error>,
-    },
-    /// The scenario cannot be played.
-    #[error("cannot play scenario {name}: {problem}")]
-    Invalid {
-        /// The file or name.
-        name: String,
-        /// Why it cannot be played.
-        problem: String,
-    },
+#[error("cannot {action} scenario {name}: {reason}")]
+pub struct ScenarioError {
+    action: &'static str,
+    name: String,
+    reason: String,
+    similar: Option<&'static str>,
 }
 
 impl ScenarioError {
+    fn new(action: &'static str, name: &str, reason: impl ToString) -> ScenarioError {
+        ScenarioError { action, name: name.to_owned(), reason: reason.to_string(), similar: None }
+    }
+
+    /// Creates the error for a name that neither an embedded scenario nor a file has.
+    pub(super) fn unknown(name: &str, similar: Option<&'static str>) -> ScenarioError {
+        ScenarioError { similar, ..ScenarioError::new("find", name, "no such scenario and no such file") }
+    }
+
     /// Returns the embedded scenario with the most similar name.
     pub fn did_you_mean(&self) -> Option<&str> {
-        match self {
-            ScenarioError::Unknown { similar, .. } => similar.as_deref(),
-            ScenarioError::Read { .. } | ScenarioError::Parse { .. } | ScenarioError::Invalid { .. } => None,
-        }
+        self.similar
     }
 }
 
 impl Scenario {
     /// Parses a scenario from TOML. Errors call it `name`.
     pub fn parse(name: &str, toml: &str) -> Result<Self, ScenarioError> {
-        let scenario: Self = toml::from_str(toml)
-            .map_err(|source| ScenarioError::Parse { name: name.to_owned(), source: Box::new(source) })?;
+        let scenario: Self =
+            toml::from_str(toml).map_err(|error| ScenarioError::new("parse", name, error))?;
         match scenario.problem() {
             None => Ok(scenario),
-            Some(problem) => Err(ScenarioError::Invalid { name: name.to_owned(), problem }),
+            Some(problem) => Err(ScenarioError::new("play", name, problem)),
         }
     }
 
     /// Reads a scenario from a file.
-    pub fn load(path: &Path) -> Result<Self, ScenarioError> {
-        let toml = fs::read_to_string(path)
-            .map_err(|source| ScenarioError::Read { path: path.to_path_buf(), source })?;
-        Self::parse(&path.display().to_string(), &toml)
+    pub(super) fn load(name: &str) -> Result<Self, ScenarioError> {
+        let toml = fs::read_to_string(name).map_err(|error| ScenarioError::new("read", name, error))?;
+        Self::parse(name, &toml)
+    }
+
+    /// Returns how long the API refuses all requests, or `None` if it does not.
+    pub fn outage(&self) -> Option<Duration> {
+        self.faults.iter().find_map(|fault| match (&fault.kind, fault.times) {
+            (FaultKind::UsageLimit { reset }, _) => Some(*reset),
+            (_, Times::Outage(duration)) => Some(duration),
+            _ => None,
+        })
     }
 
     /// Returns the expected files of the workspace, or `None` if the scenario does not check the workspace.
@@ -343,8 +306,7 @@ impl Tool {
 }
 
 fn stays_inside(path: &str) -> bool {
-    !path.is_empty()
-        && Path::new(path).components().all(|part| matches!(part, std::path::Component::Normal(_)))
+    !path.is_empty() && Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 fn default_model() -> String {

@@ -5,8 +5,6 @@
 //! updates, `session/resume` does not. With [`FAILURES`](super::ACP_FAILURES), the agent reports failed requests
 //! as one of the measured agents does.
 
-mod replay;
-
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -15,6 +13,7 @@ use super::agent::{Agent, QueuedPrompt, Stop, text_of};
 use super::cost::CostMeter;
 use super::history::{self, History};
 use super::session_file::{self, SessionFile};
+use super::stdout::acp::{result_update, text_update, tool_update};
 
 /// The store of the sessions, below the configuration directory.
 const STORE: &str = "acp";
@@ -24,7 +23,6 @@ const INVALID_PARAMS: i64 = -32_602;
 const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 impl Agent {
-    /// Handles one message of the client.
     pub(super) fn take_acp_message(&mut self, message: &Value) -> Result<(), Stop> {
         let Some(method) = message["method"].as_str() else {
             self.take_permission(message);
@@ -56,9 +54,9 @@ impl Agent {
                     return Ok(());
                 };
                 if method == "session/load" {
-                    replay::updates(&history).into_iter().for_each(|update| {
+                    for update in replayed(&history) {
                         self.out.acp.update(&session, &update);
-                    });
+                    }
                 }
                 self.open_acp_session(params, &session, history);
                 let result = self.session_state();
@@ -79,7 +77,8 @@ impl Agent {
             }
             "session/prompt" => {
                 self.out.acp.prompts.push_back(id.clone());
-                self.queue.push_back(QueuedPrompt { text: text_of(&params["prompt"]), origin: None });
+                let text = text_of(&params["prompt"]);
+                self.queue.push_back(QueuedPrompt { text, is_notification: false });
             }
             "session/cancel" if self.in_exchange => return Err(Stop::Interrupted { by_signal: false }),
             "session/cancel" => {}
@@ -88,7 +87,6 @@ impl Agent {
         Ok(())
     }
 
-    /// Takes the client's answer about a permission.
     fn take_permission(&mut self, message: &Value) {
         let outcome = &message["result"]["outcome"];
         let response = if outcome["optionId"] == "allow" {
@@ -127,6 +125,27 @@ impl Agent {
     fn acp_store(&self) -> PathBuf {
         self.environment.config.join(STORE)
     }
+}
+
+/// Returns the updates that repeat this history. A call without a result stays pending.
+fn replayed(history: &History) -> impl Iterator<Item = Value> {
+    let messages = history.rows.iter().filter(|row| row["isApiErrorMessage"] != true);
+    messages.map(|row| &row["message"]).filter(|message| message.is_object()).flat_map(message_updates)
+}
+
+fn message_updates(message: &Value) -> Vec<Value> {
+    let is_user = message["role"] == "user";
+    let Some(blocks) = message["content"].as_array() else {
+        return vec![text_update("user_message_chunk", &text_of(&message["content"]))];
+    };
+    let updates = blocks.iter().filter_map(|block| match block["type"].as_str()? {
+        "text" if is_user => Some(text_update("user_message_chunk", block["text"].as_str()?)),
+        "text" => Some(text_update("agent_message_chunk", block["text"].as_str()?)),
+        "tool_use" => Some(tool_update(block)),
+        "tool_result" => Some(result_update(block)),
+        _ => None,
+    });
+    updates.collect()
 }
 
 fn cwd(params: &Value) -> &Path {

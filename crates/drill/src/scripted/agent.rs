@@ -17,7 +17,6 @@ use super::mcp_servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
 use super::stdout::{EventWriter, print_error};
-use crate::clock;
 
 #[derive(Debug)]
 pub(super) struct Agent {
@@ -42,19 +41,17 @@ pub(super) struct Agent {
     pub serial: u64,
     /// The rate-limit information last reported.
     pub limits: Option<Value>,
-    pub results: u32,
     pub api_time: Duration,
     /// The exit code if the process exited now.
     pub exit_code: u8,
-    pub started: Instant,
 }
 
 /// A prompt that waits for an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct QueuedPrompt {
     pub text: String,
-    /// The background command whose end this prompt reports.
-    pub origin: Option<String>,
+    /// Whether it reports the end of a background command.
+    pub is_notification: bool,
 }
 
 /// Why the agent drops its current work.
@@ -117,7 +114,7 @@ impl Agent {
         match message["type"].as_str() {
             Some("user") => {
                 let text = text_of(&message["message"]["content"]);
-                self.queue.push_back(QueuedPrompt { text, origin: None });
+                self.queue.push_back(QueuedPrompt { text, is_notification: false });
                 Ok(())
             }
             Some("control_request") => self.control(&message),
@@ -148,49 +145,34 @@ impl Agent {
         let command = self.background.remove(index);
         let status = if code == 0 { "completed" } else { "failed" };
         let summary = format!("Background command \"{}\" {status} (exit code {code})", command.description);
-        self.out.system(
-            "task_updated",
-            json!({"task_id": command.task_id, "run_id": command.run_id,
-                "patch": {"status": status, "end_time": clock::unix_ms()}}),
-        );
-        self.out.system(
-            "task_notification",
-            json!({"task_id": command.task_id, "run_id": command.run_id, "tool_use_id": command.tool_id, "status": status,
-                "output_file": command.shell.output(), "summary": summary}),
-        );
-        self.emit_background();
+        self.emit_end(&command, status, &summary);
         let text = format!("<task-notification>\n{summary}\n{}\n</task-notification>", command.shell.text());
-        self.queue.push_back(QueuedPrompt { text, origin: Some(command.run_id) });
+        self.queue.push_back(QueuedPrompt { text, is_notification: true });
         true
     }
 
+    /// Emits the end of a background command that was removed from the list.
+    fn emit_end(&mut self, command: &Background, status: &str, summary: &str) {
+        self.out.system(
+            "task_notification",
+            json!({"task_id": command.task_id, "tool_use_id": command.tool_id, "status": status,
+                "output_file": command.shell.output, "summary": summary}),
+        );
+        self.emit_background();
+    }
+
     pub(super) fn emit_background(&mut self) {
-        let tasks: Vec<Value> = self
-            .background
-            .iter()
-            .map(|background| {
-                json!({"task_id": background.task_id, "run_id": background.run_id, "task_type": "local_bash",
-                    "description": background.description})
-            })
+        let commands = self.background.iter();
+        let tasks: Vec<Value> = commands
+            .map(|command| json!({"task_id": command.task_id, "description": command.description}))
             .collect();
         self.out.system("background_tasks_changed", json!({"tasks": tasks}));
     }
 
-    /// Kills the background commands before the process exits.
     pub(super) fn end_background(&mut self) {
         for command in std::mem::take(&mut self.background) {
             command.shell.kill();
-            self.out.system(
-                "task_notification",
-                json!({"task_id": command.task_id, "run_id": command.run_id, "tool_use_id": command.tool_id,
-                    "status": "stopped", "output_file": "", "summary": command.description}),
-            );
-            self.out.system(
-                "task_updated",
-                json!({"task_id": command.task_id, "run_id": command.run_id,
-                    "patch": {"status": "killed", "end_time": clock::unix_ms()}}),
-            );
-            self.emit_background();
+            self.emit_end(&command, "stopped", &command.description);
         }
     }
 
@@ -216,11 +198,8 @@ impl Agent {
 
     /// Writes the session's cost to its file, as the real agent does at every orderly exit.
     pub(super) fn write_cost_state(&mut self) {
-        let mut state = self.cost_meter.cost_state();
-        state["totalAPIDuration"] = json!(self.api_time.as_millis() as u64);
-        state["totalDuration"] = json!(self.started.elapsed().as_millis() as u64);
         if self.session.leaf.is_some() {
-            self.session.row("cost-state", state);
+            self.session.row("cost-state", self.cost_meter.cost_state());
         }
     }
 

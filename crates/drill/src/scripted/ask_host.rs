@@ -8,8 +8,7 @@ use super::agent::{Agent, Stop};
 use super::hooks::Verdict;
 use super::tool_outcome::Outcome;
 
-const DISCONNECTED: &str = "The user doesn't want to take this action right now. STOP what you are doing and wait for the user \
-                    to tell you how to proceed.";
+const DISCONNECTED: &str = "The user doesn't want to take this action right now.";
 const FAILED: &str = "Hook callback failed: the SDK host replied with an error or an invalid answer.";
 
 pub(super) enum HookDecision {
@@ -22,7 +21,7 @@ pub(super) enum HookDecision {
 impl Agent {
     pub(super) fn ask_host(&mut self, call: &Value, input: &Value) -> Result<HookDecision, Stop> {
         let tool = call["name"].as_str().unwrap_or_default();
-        let rejected = json!({"decision": "reject", "source": "hook", "reason_type": "hook"});
+        let rejected = json!({"decision": "reject", "source": "hook"});
         for hook in self.callbacks.hooks.clone() {
             let question = json!({"subtype": "hook_callback", "callback_id": hook.id, "input": input,
                 "tool_use_id": call["id"]});
@@ -34,11 +33,7 @@ impl Agent {
                         "tag": "hook_callback_failed"}),
                 );
                 if hook.blocks {
-                    let text = format!(
-                        "PreToolUse:{tool} hook error: [callback]: failed; blocking because onFailure is \"block\"\n\
-                         {FAILED}"
-                    );
-                    return Ok(rejection(text, rejected));
+                    return Ok(rejection(format!("PreToolUse:{tool} hook error: {FAILED}"), rejected));
                 }
                 continue;
             }

@@ -15,7 +15,7 @@ impl Agent {
         let response = match request["subtype"].as_str().unwrap_or_default() {
             "initialize" => {
                 self.callbacks = Callbacks::read(&request["hooks"]);
-                init::answer(&self.environment, &self.mode, self.in_exchange)
+                init::answer(&self.mode)
             }
             "interrupt" => {
                 stop = self.in_exchange.then_some(Stop::Interrupted { by_signal: false });

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::price::{Nanodollars, price};
 use longhaul_core::Tokens;
@@ -32,26 +32,16 @@ impl Usage {
     }
 
     /// Returns the usage in the format of `modelUsage`.
-    fn json(&self, with_limits: bool) -> Value {
+    fn json(&self) -> Value {
         let models = self.0.iter().map(|(model, tokens)| {
-            let mut usage = json!({
+            let usage = json!({
                 "inputTokens": tokens.input, "outputTokens": tokens.output,
                 "cacheReadInputTokens": tokens.cache_read, "cacheCreationInputTokens": tokens.cache_write,
-                "webSearchRequests": 0, "costUSD": cost(model, tokens).dollars(), "thinkingTokens": 0,
-                "cacheCreationEphemeral5mInputTokens": 0, "cacheCreationEphemeral1hInputTokens": 0,
+                "costUSD": cost(model, tokens).dollars(),
             });
-            if with_limits {
-                let (window, output) =
-                    if model.contains("-4-5") { (200_000, 32_000) } else { (1_000_000, 128_000) };
-                usage["contextWindow"] = json!(window);
-                usage["maxOutputTokens"] = json!(output);
-                usage["canonicalModel"] = json!(model);
-                usage["provider"] = json!("firstParty");
-                usage["costBasis"] = json!("list");
-            }
             (model.clone(), usage)
         });
-        Value::Object(models.collect::<Map<_, _>>())
+        Value::Object(models.collect())
     }
 }
 
@@ -60,7 +50,6 @@ fn cost(model: &str, tokens: &Tokens) -> Nanodollars {
     price(model, tokens).unwrap_or_default()
 }
 
-/// The agent's own cost accounting.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CostMeter {
     /// Usage of the session so far, including estimates.
@@ -69,7 +58,6 @@ pub(super) struct CostMeter {
     estimated: Usage,
     at_start: Usage,
     at_result: Usage,
-    unknown_model: bool,
 }
 
 impl CostMeter {
@@ -91,7 +79,6 @@ impl CostMeter {
     }
 
     pub(super) fn add(&mut self, model: &str, tokens: Tokens) {
-        self.unknown_model |= price(model, &tokens).is_none();
         self.total.add(model, tokens);
     }
 
@@ -111,20 +98,19 @@ impl CostMeter {
     }
 
     pub(super) fn model_usage(&self) -> Value {
-        self.total.json(true)
+        self.total.json()
     }
 
     /// Returns the usage since the last result, and marks this point as the last result.
     pub(super) fn since_last_result(&mut self) -> Value {
-        let usage = self.total.minus(&self.at_result).json(true);
+        let usage = self.total.minus(&self.at_result).json();
         self.at_result = self.total.clone();
         usage
     }
 
     pub(super) fn cost_state(&self) -> Value {
         let billed = self.total.minus(&self.estimated);
-        json!({"totalCostUSD": billed.cost().dollars(), "modelUsage": billed.json(false),
-            "hasUnknownModelCost": self.unknown_model})
+        json!({"totalCostUSD": billed.cost().dollars(), "modelUsage": billed.json()})
     }
 }
 

@@ -16,45 +16,37 @@ impl Agent {
         // A message without a stream has its final usage from the start.
         let stop_reason = message.head["stop_reason"].as_str();
         let content = message.with_block(block, &message.head["usage"], stop_reason);
-        self.out.event(
-            "assistant",
-            json!({"message": content, "parent_tool_use_id": null, "request_id": message.request_id}),
-        );
+        self.out.event("assistant", json!({"message": content, "parent_tool_use_id": null}));
     }
 
-    /// Ends the stream events of a message whose stream was lost. Blocks that were not stored are abandoned.
+    /// Ends the stream events of a message whose stream was lost.
     pub(super) fn abandon(&mut self, message: &Message) {
-        let from = message.blocks.len();
+        self.close_open_block(message);
+        self.stream_event(message, json!({"type": "message_stop"}));
+    }
+
+    fn close_open_block(&mut self, message: &Message) {
         if message.open_text().is_some() {
-            self.stream_event(message, json!({"type": "content_block_stop", "index": from}), None);
+            let index = message.blocks.len();
+            self.stream_event(message, json!({"type": "content_block_stop", "index": index}));
         }
-        self.stream_event(message, json!({"type": "message_stop"}), Some(from));
     }
 
     /// Ends the stream events of an interrupted message. Its text so far is stored.
     pub(super) fn close_interrupted(&mut self, message: &Message) {
-        let from = message.blocks.len();
-        let has_text = message.open_text().is_some();
-        if has_text {
-            self.stream_event(message, json!({"type": "content_block_stop", "index": from}), None);
-        }
+        self.close_open_block(message);
         let delta = json!({"stop_reason": null, "stop_sequence": null});
         let usage = &message.head["usage"];
-        self.stream_event(message, json!({"type": "message_delta", "delta": delta, "usage": usage}), None);
-        self.stream_event(message, json!({"type": "message_stop"}), Some(from + usize::from(has_text)));
+        self.stream_event(message, json!({"type": "message_delta", "delta": delta, "usage": usage}));
+        self.stream_event(message, json!({"type": "message_stop"}));
     }
 
-    /// Emits an event of a message's stream if the host requested partial messages. `abandoned` is the index
-    /// of the first abandoned block.
-    pub(super) fn stream_event(&mut self, message: &Message, event: Value, abandoned: Option<usize>) {
-        if !self.flags.partial_messages || !message.has_started() {
-            return;
+    /// Emits an event of a message's stream if the host requested partial messages.
+    pub(super) fn stream_event(&mut self, message: &Message, event: Value) {
+        if self.flags.partial_messages && message.has_started() {
+            let fields = json!({"event": event, "parent_tool_use_id": null, "api_message_id": message.id});
+            self.out.event("stream_event", fields);
         }
-        let mut fields = json!({"event": event, "parent_tool_use_id": null, "api_message_id": message.id});
-        if let Some(from) = abandoned {
-            fields["abandoned_blocks"] = json!({"api_message_id": message.id, "from_block_index": from});
-        }
-        self.out.event("stream_event", fields);
     }
 
     pub(super) fn bill(&mut self, exchange: &mut Exchange, message: &Message) {
@@ -76,7 +68,7 @@ impl Agent {
         }
         for block in &message.blocks {
             let row = message.with_block(block, &message.usage, message.stop_reason.as_deref());
-            self.link("assistant", json!({"message": row, "requestId": message.request_id}));
+            self.link("assistant", json!({"message": row}));
         }
         self.messages.push(json!({"role": "assistant", "content": message.blocks}));
     }
@@ -114,26 +106,22 @@ impl Agent {
         let message = self.synthetic(&failure.text, failure.stop_reason());
         let mut fields = json!({"message": message, "parent_tool_use_id": null, "error": failure.error,
             "is_api_error_message": true});
-        let extra = [
-            ("request_id", json!(failure.request_id)),
-            ("api_error_status", json!(failure.status)),
-            ("api_error_type", json!(failure.kind)),
-            ("api_error", json!(failure.api_error)),
-            ("api_error_params", json!(failure.params)),
-        ];
-        for (name, value) in extra.into_iter().filter(|(_, value)| !value.is_null()) {
-            fields[name] = value;
+        if let Some(status) = failure.status {
+            fields["api_error_status"] = json!(status);
+        }
+        if let Some(api_error) = failure.api_error {
+            fields["api_error"] = json!(api_error);
         }
         self.out.event("assistant", fields);
         let row = json!({"message": message, "error": failure.error, "isApiErrorMessage": true,
-            "apiErrorStatus": failure.status, "apiErrorType": failure.kind, "requestId": failure.request_id});
+            "apiErrorStatus": failure.status});
         self.link("assistant", row);
     }
 
     pub(super) fn synthetic(&mut self, text: &str, stop_reason: &str) -> Value {
         json!({"id": self.out.rng.uuid(), "type": "message", "role": "assistant", "model": "<synthetic>",
             "content": [{"type": "text", "text": text}], "stop_reason": stop_reason, "stop_sequence": "",
-            "usage": usage(&Tokens::default()), "context_management": null})
+            "usage": usage(&Tokens::default())})
     }
 
     /// Reports a subscription's limits if they changed.
@@ -148,14 +136,8 @@ impl Agent {
     }
 }
 
-/// Returns `usage` as results and messages contain it.
+/// Returns `usage` as results and messages contain it, reduced to the fields that hosts use.
 pub(super) fn usage(tokens: &Tokens) -> Value {
-    json!({
-        "input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_write,
-        "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output,
-        "output_tokens_details": {"thinking_tokens": 0},
-        "server_tool_use": {"web_search_requests": 0, "web_fetch_requests": 0}, "service_tier": "standard",
-        "cache_creation": {"ephemeral_1h_input_tokens": 0, "ephemeral_5m_input_tokens": 0},
-        "inference_geo": "", "iterations": [], "speed": "standard", "fallback_credit": null,
-    })
+    json!({"input_tokens": tokens.input, "cache_creation_input_tokens": tokens.cache_write,
+        "cache_read_input_tokens": tokens.cache_read, "output_tokens": tokens.output})
 }

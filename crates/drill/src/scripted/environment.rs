@@ -81,12 +81,4 @@ impl Environment {
             seed: number(SEED).unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
         }
     }
-
-    /// Returns the source of the API key, as `init` and `initialize` report it.
-    pub(super) fn key_source(&self) -> &'static str {
-        match self.credential {
-            Credential::Key(_) => "ANTHROPIC_API_KEY",
-            Credential::Token(_) | Credential::None => "none",
-        }
-    }
 }

@@ -22,40 +22,29 @@ const LINE_GRACE: Duration = Duration::from_millis(10);
 /// Maximum number of continuations after a response that hit the output limit.
 const CONTINUATIONS: u32 = 3;
 
-const NUDGE: &str = "[Your previous response had no visible output. Please continue and produce a user-visible \
-                     response.]";
-const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly — no apology, no recap of what you were doing. \
-                             Pick up mid-thought if that is where the cut happened. Break remaining work into smaller \
-                             pieces.";
-const CONTINUE_TRUNCATED: &str = "Your response above was cut off mid-stream. Resume directly from where it stops — no \
-                         apology, no recap. If none of it survived, answer the request from the start.";
-const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier — this is not a tool or API error. \
-                            The rest of it was withheld, and tool calls in it that had not finished did not run. Do \
-                            not produce that content again, even reworded.";
-const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was \
-                        a file edit, the new_string was NOT written to the file). STOP what you are doing and wait \
-                        for the user to tell you how to proceed.";
-const REJECTED_RUNNING: &str = " Correction to the text above: this call was stopped while running, not refused \
-                                before it ran. It may have run in part or in full, and its changes may have been \
-                                written. No permission prompt was involved. Work it started elsewhere (a remote \
-                                command, a background process) may still be running, so check before starting the \
-                                same work again. The instruction to stop and wait still stands.";
-
+// The starts of the real agent's texts: no model reads the rest.
+const NUDGE: &str = "[Your previous response had no visible output.]";
+const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly.";
+const CONTINUE_TRUNCATED: &str =
+    "Your response above was cut off mid-stream. Resume directly from where it stops.";
+const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier.";
+const REJECTED: &str = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+const REJECTED_RUNNING: &str =
+    " Correction to the text above: this call was stopped while running, not refused before it ran.";
 /// Asks once for a result that the model did not return with its tool (Claude Code 2.1.330).
-const ENFORCE_OUTPUT: &str = "[structured-output-enforce] You MUST call the StructuredOutput tool to complete this \
-                              request. Call this tool now.";
+const ENFORCE_OUTPUT: &str = "[structured-output-enforce] You MUST call the StructuredOutput tool.";
 
 impl Agent {
     pub(super) fn run_exchange(&mut self, prompt: QueuedPrompt) -> Result<(), Stop> {
         self.in_exchange = true;
         let started = Instant::now();
-        let mut exchange = Exchange { origin: prompt.origin.clone(), ..Exchange::default() };
+        let mut exchange = Exchange { is_notification: prompt.is_notification, ..Exchange::default() };
         self.emit_state("running");
         self.take_prompt(&prompt);
         let definitions = self.servers.tool_definitions();
         let server_tools = definitions.iter().filter_map(|tool| tool["name"].as_str());
         let tools: Vec<&str> = init::tools(&self.flags).into_iter().chain(server_tools).collect();
-        let mut init = init::event(&self.environment, &tools, &self.model, &self.mode);
+        let mut init = init::event(&self.environment.cwd, &tools, &self.model, &self.mode);
         init["mcp_servers"] = self.servers.status_list();
         self.out.system("init", init);
         let mut stop = None;
@@ -73,8 +62,6 @@ impl Agent {
             }
         };
         self.emit_result(&exchange, &end, started);
-        let row = json!({"lastPrompt": prompt.text, "leafUuid": self.session.leaf});
-        self.session.row("last-prompt", row);
         self.in_exchange = false;
         if let Some(stop) = stop {
             return Err(stop);
@@ -159,7 +146,7 @@ impl Agent {
     ) -> Result<Option<ExchangeEnd>, Stop> {
         exchange.stop_reason.clone_from(&message.stop_reason);
         if message.stop_reason.as_deref() == Some("refusal") {
-            return Ok(self.handle_refusal(exchange, message));
+            return Ok(self.handle_refusal(exchange));
         }
         self.store(message);
         exchange.pending = message.tool_calls().cloned().collect();
@@ -218,28 +205,21 @@ impl Agent {
         self.run_tools(exchange)
     }
 
-    fn handle_refusal(&mut self, exchange: &mut Exchange, message: &Message) -> Option<ExchangeEnd> {
+    fn handle_refusal(&mut self, exchange: &mut Exchange) -> Option<ExchangeEnd> {
         exchange.safety_stops += 1;
         if exchange.safety_stops == 1 {
             let content =
                 "The model's safeguards stopped the response above · continuing once with that noted";
             self.out.system("informational", json!({"content": content, "level": "notice"}));
-            let fields = json!({"isSynthetic": true, "refused_message_id": message.id});
-            self.add_user(exchange, REFUSED_ONCE, fields);
+            self.add_user(exchange, REFUSED_ONCE, json!({"isSynthetic": true}));
             return None;
         }
-        self.out.system(
-            "model_refusal_no_fallback",
-            json!({"original_model": self.model, "request_id": message.request_id, "api_refusal_category": null,
-                "api_refusal_explanation": null, "content": ""}),
-        );
-        let failure = failure::from_model_refusal(&self.model, message.request_id.clone(), &message.id);
-        Some(self.fail(failure))
+        Some(self.fail(failure::from_model_refusal(&self.model)))
     }
 
     pub(super) fn take_injected(&mut self) {
         let (lines, notifications) =
-            std::mem::take(&mut self.queue).into_iter().partition(|prompt| prompt.origin.is_none());
+            std::mem::take(&mut self.queue).into_iter().partition(|prompt| !prompt.is_notification);
         self.queue = notifications;
         for line in Vec::from(lines) {
             let text = format!("The user sent a new message while you were working: {}", line.text);
@@ -287,11 +267,8 @@ impl Agent {
         if !text.is_empty() {
             let block = json!({"type": "text", "text": text});
             let content = message.with_block(&block, &message.head["usage"], None);
-            self.out.event(
-                "assistant",
-                json!({"message": content, "parent_tool_use_id": null, "request_id": message.request_id,
-                    "aborted": true}),
-            );
+            let fields = json!({"message": content, "parent_tool_use_id": null, "aborted": true});
+            self.out.event("assistant", fields);
             stored.blocks.push(block);
         }
         stored.blocks.retain(|block| block["type"] == "text");
@@ -302,7 +279,7 @@ impl Agent {
     /// with the agent.
     fn finish_killed(&mut self, exchange: &mut Exchange) {
         if let Some(call) = exchange.pending.first().cloned() {
-            let accepted = json!({"decision": "accept", "source": "config", "reason_type": "mode"});
+            let accepted = json!({"decision": "accept", "source": "config"});
             let meta = json!({"permission_decision": accepted});
             self.emit_outcome(exchange, &call, &Outcome::error("Exit code 137"), meta);
         }

@@ -7,13 +7,12 @@ use longhaul_core::Tokens;
 
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    pub origin: Option<String>,
+    pub is_notification: bool,
     /// Number of user messages emitted, which `num_turns` reports.
     pub user_events: u32,
     pub usage: Tokens,
     pub denials: Vec<Value>,
     pub stop_reason: Option<String>,
-    pub started_messages: Vec<String>,
     pub truncated: Option<Message>,
     pub lost_in_stream: bool,
     pub safety_stops: u32,

@@ -1,14 +1,19 @@
-//! Decides whether the agent retries a failed request, and how it reports the failure. It consists of pure
-//! tables, measured with Claude Code 2.1.330.
+//! Decides whether and when the agent retries a failed request, and how it reports the failure. It consists of
+//! pure tables, measured with Claude Code 2.1.330.
 
 use std::io::ErrorKind;
+use std::time::Duration;
 
 use axum::http::HeaderMap;
 use serde_json::{Value, json};
 
 use super::http;
-use super::retry::RETRY_AFTER_MAX_S;
-use crate::clock;
+use crate::rng::Rng;
+
+const RETRY_BASE_MS: u64 = 500;
+const RETRY_CAP_MS: u64 = 32_000;
+/// The longest `retry-after` that the agent waits for. Above it, the agent gives up immediately.
+const RETRY_AFTER_MAX_S: u64 = 60;
 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Failure {
@@ -17,17 +22,12 @@ pub(super) struct Failure {
     pub error: &'static str,
     /// `api_error_status`.
     pub status: Option<u16>,
-    /// `api_error_type`.
-    pub kind: Option<String>,
     /// `api_error`.
     pub api_error: Option<&'static str>,
-    /// `api_error_params`.
-    pub params: Option<Value>,
     /// `terminal_reason`; `api_error` if empty.
     pub terminal_reason: &'static str,
     /// `stop_reason`; `stop_sequence` if empty.
     pub stop_reason: &'static str,
-    pub request_id: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,20 @@ impl ErrorResponse {
     }
 }
 
+/// Returns the delay before retry number `attempt`, starting at 1. It doubles from 0.5 s to 32 s, plus up to
+/// 25 percent. A `retry-after` is a minimum, plus 5 to 10 percent.
+pub(super) fn retry_delay(attempt: u32, retry_after_s: Option<u64>, rng: &mut Rng) -> Duration {
+    let backoff_ms =
+        RETRY_BASE_MS.checked_shl(attempt.saturating_sub(1)).unwrap_or(RETRY_CAP_MS).min(RETRY_CAP_MS);
+    let retry_after_ms = retry_after_s.unwrap_or(0) * 1000;
+    let milliseconds = if retry_after_ms > backoff_ms {
+        retry_after_ms + retry_after_ms / 20 + rng.below(retry_after_ms / 20 + 1)
+    } else {
+        backoff_ms + rng.below(backoff_ms / 4 + 1)
+    };
+    Duration::from_millis(milliseconds)
+}
+
 /// Returns the value of `api_retry.error`.
 pub(super) fn retry_word(status: Option<u16>) -> &'static str {
     match status {
@@ -83,36 +97,22 @@ pub(super) fn from_error_response(
     response: &ErrorResponse,
     oauth: bool,
     model: &str,
-    host: &str,
 ) -> (RetryDecision, Failure) {
     let message = response.message();
-    let kind = response.body["error"]["type"].as_str().map(str::to_owned);
     let after_s = response.retry_after_s();
-    let must_not_retry = http::text(&response.headers, "x-should-retry") == Some("false");
-    let retry = if must_not_retry || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
+    let retry = if after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
         RetryDecision::GiveUp
     } else {
         RetryDecision::Retry { at_most: None, after_s }
     };
-    let failure = |error, text: String| Failure {
-        text,
-        error,
-        status: Some(response.status),
-        kind,
-        request_id: http::text(&response.headers, "request-id").map(str::to_owned),
-        ..Failure::default()
-    };
+    let failure =
+        |error, text: String| Failure { text, error, status: Some(response.status), ..Failure::default() };
     match response.status {
         429 if oauth
             && http::text(&response.headers, "anthropic-ratelimit-unified-status") == Some("rejected") =>
         {
-            let mut info = limit_info(&response.headers).unwrap_or_default();
-            if let Some(fields) = info.as_object_mut() {
-                fields.remove("unifiedWindows");
-            }
-            let mut limited = failure("rate_limit", limit_text(&info));
+            let mut limited = failure("rate_limit", "You've hit your 5-hour limit".to_owned());
             limited.api_error = Some("usage_limit_reached");
-            limited.params = Some(json!({"rate_limit_info": info}));
             (RetryDecision::GiveUp, limited)
         }
         429 => (retry, failure("rate_limit", format!("API Error: Request rejected (429) · {message}"))),
@@ -125,8 +125,7 @@ pub(super) fn from_error_response(
             RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
         ),
-        402 => (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned())),
-        400 if message.contains("credit balance is too low") => {
+        400 | 402 if response.status == 402 || message.contains("credit balance is too low") => {
             (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
         }
         400 if message.contains("organization has been disabled") => {
@@ -142,16 +141,11 @@ pub(super) fn from_error_response(
             (RetryDecision::GiveUp, long)
         }
         404 => {
-            let text = format!(
-                "There's an issue with the selected model ({model}). It may not exist or you may not have access to \
-                 it. Run --model to pick a different model."
-            );
+            let text = format!("There's an issue with the selected model ({model}). It may not exist.");
             (RetryDecision::RetryWithoutStreaming, failure("model_not_found", text))
         }
         413 => {
-            let text = "Request too large (max 32MB). Accumulated images and attachments in the conversation pushed \
-                        the request over the limit. Remove older images or compact the conversation.";
-            let mut large = failure("invalid_request", text.to_owned());
+            let mut large = failure("invalid_request", "Request too large (max 32MB).".to_owned());
             large.terminal_reason = "image_error";
             (RetryDecision::GiveUp, large)
         }
@@ -159,11 +153,7 @@ pub(super) fn from_error_response(
             (RetryDecision::RetrySilently(5), failure("unknown", format!("API Error: {status} {message}")))
         }
         status @ (408 | 409 | 500..) => {
-            let text = format!(
-                "API Error: {status} {message}. This is a server-side issue, usually temporary — try again in a \
-                 moment. If it persists, check your inference gateway ({host})."
-            );
-            (retry, failure("server_error", text))
+            (retry, failure("server_error", format!("API Error: {status} {message}. Try again in a moment.")))
         }
         status => (RetryDecision::GiveUp, failure("unknown", format!("API Error: {status} {message}"))),
     }
@@ -201,15 +191,9 @@ pub(super) fn from_malformed_response(bytes: usize) -> Failure {
 
 /// Returns the failure for the fourth response in a row that hit the output limit.
 pub(super) fn from_output_limit() -> Failure {
-    let text = "API Error: Claude's response exceeded the 128000 output token maximum. To configure this behavior, \
-                set the CLAUDE_CODE_MAX_OUTPUT_TOKENS environment variable.";
-    Failure {
-        text: text.to_owned(),
-        error: "max_output_tokens",
-        api_error: Some("max_output_tokens"),
-        params: Some(json!({"cut": "output_limit"})),
-        ..Failure::default()
-    }
+    let text = "API Error: Claude's response exceeded the 128000 output token maximum.".to_owned();
+    let api_error = Some("max_output_tokens");
+    Failure { text, error: "max_output_tokens", api_error, ..Failure::default() }
 }
 
 /// Returns the failure for a missing credential. No request is sent then.
@@ -218,49 +202,16 @@ pub(super) fn from_missing_login() -> Failure {
     Failure { text, error: "authentication_failed", ..Failure::default() }
 }
 
-/// Returns the failure for a second refusal by the model.
-pub(super) fn from_model_refusal(model: &str, request_id: Option<String>, message_id: &str) -> Failure {
-    let request = request_id.as_deref().unwrap_or_default();
-    let text = format!(
-        "API Error: {model}'s safeguards flagged this message (https://www.anthropic.com/legal/aup). This sometimes \
-         happens with safe, normal conversations. Claude Code can't respond to this message with {model}.\n\nTry \
-         rephrasing the request in a new session or change your model.\n\nRequest ID: {request}\n\nMessage ID: \
-         {message_id}"
-    );
-    Failure { text, error: "invalid_request", stop_reason: "refusal", request_id, ..Failure::default() }
+pub(super) fn from_model_refusal(model: &str) -> Failure {
+    let text = format!("API Error: {model}'s safeguards flagged this message.");
+    Failure { text, error: "invalid_request", stop_reason: "refusal", ..Failure::default() }
 }
 
 /// Returns `rate_limit_info` from the unified headers, or `None` without them.
 pub(super) fn limit_info(headers: &HeaderMap) -> Option<Value> {
     let unified = |name: &str| http::text(headers, &format!("anthropic-ratelimit-unified-{name}"));
-    let mut info = json!({"status": unified("status")?, "isUsingOverage": false});
-    let number = |text: &str| serde_json::from_str::<Value>(text).ok();
-    if let Some(reset) = unified("reset").and_then(number) {
-        info["resetsAt"] = reset;
-    }
-    if let Some(claim) = unified("representative-claim") {
-        info["rateLimitType"] = json!(claim);
-    }
-    if let Some(status) = unified("overage-status") {
-        info["overageStatus"] = json!(status);
-    }
-    if let Some(reason) = unified("overage-disabled-reason") {
-        info["overageDisabledReason"] = json!(reason);
-    }
-    if let (Some(status), Some(reset), Some(used)) = (
-        unified("5h-status"),
-        unified("5h-reset").and_then(number),
-        unified("5h-utilization").and_then(number),
-    ) {
-        info["unifiedWindows"]["five_hour"] =
-            json!({"utilization": used, "resetsAt": reset, "status": status});
-    }
-    Some(info)
-}
-
-fn limit_text(info: &Value) -> String {
-    let reset = info["resetsAt"].as_u64().unwrap_or(0);
-    format!("You've hit your 5-hour limit · resets {} (UTC)", clock::hour_of_day(reset))
+    let reset = unified("reset").and_then(|reset| reset.parse::<u64>().ok());
+    Some(json!({"status": unified("status")?, "resetsAt": reset, "isUsingOverage": false}))
 }
 
 #[cfg(test)]
@@ -281,16 +232,32 @@ mod tests {
         let headers = HeaderMap::from_iter(headers);
         let body = json!({"error": {"type": "t", "message": message}});
         let oauth = headers.keys().any(|name| name.as_str().starts_with("anthropic"));
-        let (decision, failure) =
-            from_error_response(&ErrorResponse { status, headers, body }, oauth, "m", "h");
+        let (decision, failure) = from_error_response(&ErrorResponse { status, headers, body }, oauth, "m");
         assert_eq!((decision, failure.error, failure.terminal_reason), expected, "{status} {message}");
+    }
+
+    #[test]
+    fn delays_lie_in_the_measured_ranges() {
+        let mut rng = Rng::new(3);
+        for (attempt, hint, low, high) in [
+            (1, None, 500, 625),
+            (3, None, 2000, 2500),
+            (7, None, 32_000, 40_000),
+            (90, None, 32_000, 40_000),
+            (1, Some(3), 3150, 3300),
+            (1, Some(60), 63_000, 66_000),
+            (5, Some(3), 8000, 10_000),
+        ] {
+            let delay = retry_delay(attempt, hint, &mut rng).as_millis();
+            assert!((low..=high).contains(&delay), "{attempt} {hint:?}: {delay}");
+        }
     }
 
     #[test]
     fn error_responses_map_to_measured_reactions() {
         let retry = RetryDecision::Retry { at_most: None, after_s: None };
         check(529, "Overloaded", &[], (retry, "server_error", ""));
-        check(500, "x", &[("x-should-retry", "false")], (RetryDecision::GiveUp, "server_error", ""));
+        check(500, "x", &[], (retry, "server_error", ""));
         check(429, "slow", &[], (retry, "rate_limit", ""));
         check(
             429,

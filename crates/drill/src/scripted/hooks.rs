@@ -104,7 +104,6 @@ fn parse(settings: &Value, event: &'static str) -> Vec<Hook> {
     hooks.collect()
 }
 
-/// Returns whether a matcher of a hook selects a tool.
 pub(super) fn matches_tool(matcher: &str, tool: &str) -> bool {
     matches!(matcher, "" | "*" | ".*") || matcher.split('|').any(|name| name == tool)
 }
@@ -154,7 +153,6 @@ impl Hook {
 }
 
 impl HookResult {
-    /// Returns the context that the hook adds for the model.
     fn additional_context(&self) -> Option<String> {
         let output: Value = serde_json::from_str(&self.stdout).ok().filter(|_| self.exit_code == 0)?;
         output["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)

@@ -35,10 +35,8 @@ struct Program {
     env: BTreeMap<String, String>,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct Servers {
-    servers: Vec<Server>,
-}
+#[derive(Debug)]
+pub(super) struct Servers(Vec<Server>);
 
 #[derive(Debug)]
 struct Server {
@@ -67,33 +65,29 @@ impl Servers {
                 .map_err(|error| format!("Error: Invalid MCP configuration:\n{error}"))?;
             programs.extend(config.mcp_servers);
         }
-        let servers = programs.into_iter().map(|(name, program)| Server::start(name, &program)).collect();
-        Ok(Servers { servers })
+        Ok(Servers(programs.into_iter().map(|(name, program)| Server::start(name, &program)).collect()))
     }
 
     pub(super) fn status_list(&self) -> Value {
-        let status = |server: &Server| if server.connection.is_some() { "connected" } else { "failed" };
-        let servers = self
-            .servers
-            .iter()
-            .map(|server| json!({"name": server.name, "status": status(server), "source": "dynamic"}));
-        servers.collect()
+        let status = |server: &Server| {
+            let status = if server.connection.is_some() { "connected" } else { "failed" };
+            json!({"name": server.name, "status": status, "source": "dynamic"})
+        };
+        self.0.iter().map(status).collect()
     }
 
     pub(super) fn tool_definitions(&self) -> Vec<Value> {
-        let tools_of = |server: &Server| {
-            let definitions = server.tools.iter().map(|tool| {
-                json!({"name": full_name(&server.name, tool), "description": tool["description"],
-                    "input_schema": tool["inputSchema"]})
-            });
-            definitions.collect::<Vec<_>>()
+        let tools = self.0.iter().flat_map(|server| server.tools.iter().map(move |tool| (server, tool)));
+        let definition = |(server, tool): (&Server, &Value)| {
+            json!({"name": full_name(&server.name, tool), "description": tool["description"],
+                "input_schema": tool["inputSchema"]})
         };
-        self.servers.iter().flat_map(tools_of).collect()
+        tools.map(definition).collect()
     }
 
     /// Calls a tool by its full name. Returns `None` if no server has it.
     pub(super) fn call(&mut self, tool: &str, input: &Value) -> Option<Outcome> {
-        let (server, name) = self.servers.iter_mut().find_map(|server| {
+        let (server, name) = self.0.iter_mut().find_map(|server| {
             let definition =
                 server.tools.iter().find(|definition| full_name(&server.name, definition) == tool)?;
             let name = definition["name"].clone();

@@ -7,7 +7,6 @@ use longhaul_core::Tokens;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Message {
     pub id: String,
-    pub request_id: Option<String>,
     /// The message as `message_start` announced it: without content, with its usage.
     pub head: Value,
     pub blocks: Vec<Value>,
@@ -25,13 +24,13 @@ struct OpenBlock {
 }
 
 impl Message {
-    pub(super) fn from_json(mut body: Value, request_id: Option<String>) -> Option<Self> {
+    pub(super) fn from_json(mut body: Value) -> Option<Self> {
         let blocks = body["content"].as_array()?.clone();
         let stop_reason = body["stop_reason"].as_str().map(str::to_owned);
         let id = body["id"].as_str()?.to_owned();
         let usage = body["usage"].clone();
         body["content"] = json!([]);
-        Some(Self { id, request_id, head: body, blocks, open: None, stop_reason, usage, complete: true })
+        Some(Self { id, head: body, blocks, open: None, stop_reason, usage, complete: true })
     }
 
     /// Applies one event. Returns the block that it completed, if any.

@@ -30,7 +30,6 @@ mod permissions;
 mod questions;
 mod replay;
 mod result;
-mod retry;
 mod session_file;
 mod shell;
 mod start;

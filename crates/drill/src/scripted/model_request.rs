@@ -14,7 +14,7 @@ use super::failure::{self, ErrorResponse, Failure, RetryDecision};
 use super::http;
 use super::inbox::{InboxEvent, ResponseChunk};
 use super::message_builder::Message;
-use super::{VERSION, init, retry};
+use super::{VERSION, init};
 
 /// Interval between reports of a long wait.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
@@ -84,7 +84,7 @@ impl Agent {
         status: Option<u16>,
         after_s: Option<u64>,
     ) -> Result<(), Stop> {
-        let delay = retry::delay(attempt, after_s, &mut self.out.rng);
+        let delay = failure::retry_delay(attempt, after_s, &mut self.out.rng);
         let end = Instant::now() + self.scaled(delay);
         let mut is_logged = false;
         loop {
@@ -117,7 +117,7 @@ impl Agent {
         let call = self.serial;
         let pending = http::send(request, call, self.inbox.sender.clone());
         let mut message = Message::default();
-        let result = self.receive(exchange, &mut message, call);
+        let result = self.receive(&mut message, call);
         if result.is_err() && message.has_started() && !message.complete {
             exchange.truncated = Some(message.clone());
         }
@@ -132,12 +132,7 @@ impl Agent {
         Ok(outcome)
     }
 
-    fn receive(
-        &mut self,
-        exchange: &mut Exchange,
-        message: &mut Message,
-        call: u64,
-    ) -> Result<RawOutcome, Stop> {
+    fn receive(&mut self, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
         let started = Instant::now();
         let mut headers = None;
         let (mut last_byte, mut last_event, mut last_ping) = (started, started, started);
@@ -160,7 +155,6 @@ impl Agent {
             last_byte = Instant::now();
             match piece {
                 ResponseChunk::Streaming(response_headers) => {
-                    message.request_id = http::text(&response_headers, "request-id").map(str::to_owned);
                     headers = Some(response_headers);
                     last_event = last_byte;
                 }
@@ -168,21 +162,25 @@ impl Agent {
                     if event["type"] == "ping" {
                         if last_ping.elapsed() >= self.environment.ping_every {
                             last_ping = last_byte;
-                            self.stream_event(message, event, None);
+                            self.stream_event(message, event);
                         }
                         continue;
                     }
                     last_event = last_byte;
-                    self.take_event(exchange, message, &event);
-                    if event["type"] == "message_stop" {
+                    if let Some(block) = message.feed(&event) {
+                        // The block is emitted before the event that closed it.
+                        self.emit_block(message, &block);
+                    }
+                    let is_stop = event["type"] == "message_stop";
+                    self.stream_event(message, event);
+                    if is_stop {
                         return Ok(self.finish(message, headers.as_ref()));
                     }
                 }
                 ResponseChunk::Event(None) => {}
                 ResponseChunk::Whole { status: 200, headers, body } => {
                     let parsed = serde_json::from_slice(&body).ok();
-                    let id = http::text(&headers, "request-id").map(str::to_owned);
-                    let Some(whole) = parsed.and_then(|body| Message::from_json(body, id)) else {
+                    let Some(whole) = parsed.and_then(Message::from_json) else {
                         return Ok(useless(failure::from_malformed_response(body.len())));
                     };
                     *message = whole;
@@ -203,22 +201,9 @@ impl Agent {
         }
     }
 
-    fn take_event(&mut self, exchange: &mut Exchange, message: &mut Message, event: &Value) {
-        if let Some(block) = message.feed(event) {
-            // The block is emitted before the event that closed it.
-            self.emit_block(message, &block);
-        }
-        if event["type"] == "message_start" {
-            exchange.started_messages.push(message.id.clone());
-        }
-        self.stream_event(message, event.clone(), None);
-    }
-
     fn reject(&mut self, response: &ErrorResponse) -> RawOutcome {
         let oauth = matches!(self.environment.credential, Credential::Token(_));
-        let base = self.environment.base.as_ref();
-        let host = base.and_then(|base| Some(base.authority()?.as_str())).unwrap_or_default();
-        let (decision, failure) = failure::from_error_response(response, oauth, &self.model, host);
+        let (decision, failure) = failure::from_error_response(response, oauth, &self.model);
         self.emit_limits(&response.headers);
         RawOutcome::Failed(Some(response.status), decision, failure)
     }
@@ -287,7 +272,6 @@ fn useless(failure: Failure) -> RawOutcome {
     RawOutcome::Failed(None, RetryDecision::RetryWithoutStreaming, failure)
 }
 
-/// Returns the messages with neighbors of the same role merged.
 fn merge_neighbors(messages: &[Value]) -> Vec<Value> {
     let blocks = |content: &Value| match content {
         Value::Array(blocks) => blocks.clone(),

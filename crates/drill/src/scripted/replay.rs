@@ -32,7 +32,7 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
     if !is_set(REPLAY) && !is_set(FLOOD) && !is_set(INSTANT) {
         return None;
     }
-    if flags.input_lines && !wait_for_user_line(environment) {
+    if flags.input_lines && !wait_for_user_line() {
         return Some(0);
     }
     let result = if let Some(file) = value(REPLAY) {
@@ -48,16 +48,15 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
 }
 
 /// Reads lines up to the first one of the user. Returns whether there was one. Answers `initialize`.
-fn wait_for_user_line(environment: &Environment) -> bool {
+fn wait_for_user_line() -> bool {
     for line in io::stdin().lock().lines().map_while(Result::ok) {
         let message: Value = serde_json::from_str(&line).unwrap_or_default();
         if message["type"] == "user" {
             return true;
         }
         if message["type"] == "control_request" {
-            let answer = init::answer(environment, "default", false);
-            let response =
-                json!({"subtype": "success", "request_id": message["request_id"], "response": answer});
+            let response = json!({"subtype": "success", "request_id": message["request_id"],
+                "response": init::answer("default")});
             super::stdout::write(&json!({"type": "control_response", "response": response}).to_string());
         }
     }
@@ -96,7 +95,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let model = flags.model.as_deref().unwrap_or("claude-sonnet-4-5");
     let mode = flags.permission_mode.as_deref().unwrap_or("default");
     let mut out = EventWriter::new(false, session_id, rng);
-    out.system("init", init::event(environment, &init::tools(flags), model, mode));
+    out.system("init", init::event(&environment.cwd, &init::tools(flags), model, mode));
     // The fields around the text are about 300 bytes.
     let text = "x".repeat(flood.bytes.saturating_sub(300));
     let started = Instant::now();
@@ -121,7 +120,7 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
         "subtype": "success", "is_error": false, "terminal_reason": "completed", "stop_reason": "end_turn",
         "api_error_status": null, "result": "Done.", "num_turns": 1, "duration_ms": 1, "duration_api_ms": 0,
         "total_cost_usd": 0, "usage": emit::usage(&Tokens::default()), "modelUsage": {},
-        "model_usage_since_last_result": {}, "permission_denials": [], "queued_turn_count": 0, "result_index": 0,
+        "model_usage_since_last_result": {}, "permission_denials": [],
     }));
     if environment.session_state {
         out.system("session_state_changed", json!({"state": "idle", "sdk_host_only": true}));

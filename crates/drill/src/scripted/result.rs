@@ -10,7 +10,6 @@ use super::exchange_state::Exchange;
 use super::failure::Failure;
 use longhaul_core::Tokens;
 
-/// How an exchange ended.
 #[derive(Debug, Clone)]
 pub(super) enum ExchangeEnd {
     /// The model was done, or a hook ended the exchange (`hook_stopped`). Contains the last text.
@@ -36,25 +35,19 @@ impl Agent {
             "num_turns": 1 + exchange.user_events, "stop_reason": exchange.stop_reason, "usage": usage(&exchange.usage),
             "total_cost_usd": self.cost_meter.dollars(), "modelUsage": self.cost_meter.model_usage(),
             "model_usage_since_last_result": self.cost_meter.since_last_result(),
-            "permission_denials": exchange.denials, "queued_turn_count": self.queue.len(), "result_index": self.results,
-            "fast_mode_state": "off", "safety_stops": exchange.safety_stops,
+            "permission_denials": exchange.denials,
         });
-        if self.flags.partial_messages && !exchange.started_messages.is_empty() {
-            result["begun_message_ids"] = json!(exchange.started_messages);
-        }
         if let Some(output) = &exchange.structured_output {
             result["structured_output"] = output.clone();
         }
-        if let Some(run_id) = &exchange.origin {
-            result["origin"] =
-                json!({"kind": "task-notification", "producer": "session-task", "runId": run_id});
+        if exchange.is_notification {
+            result["origin"] = json!({"kind": "task-notification"});
         }
         let is_error = fill(&mut result, exchange, end);
         if let Some(value) = self.structured_answer(&result) {
             result["structured_output"] = value;
         }
         self.exit_code = u8::from(is_error);
-        self.results += 1;
         self.out.result(result);
     }
 
@@ -77,12 +70,8 @@ fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
             result["result"] = json!(failure.text);
             result["api_error_status"] = json!(failure.status);
             result["stop_reason"] = json!(failure.stop_reason());
-            for (name, value) in
-                [("api_error_type", json!(failure.kind)), ("api_error", json!(failure.api_error))]
-            {
-                if !value.is_null() {
-                    result[name] = value;
-                }
+            if let Some(api_error) = failure.api_error {
+                result["api_error"] = json!(api_error);
             }
             let terminal_reason = failure.terminal_reason;
             ("success", true, if terminal_reason.is_empty() { "api_error" } else { terminal_reason })
@@ -114,7 +103,7 @@ pub(super) fn failed_start(error: &str, reason: Option<&str>) -> Value {
     let mut result = json!({
         "subtype": "error_during_execution", "duration_ms": 0, "duration_api_ms": 0, "is_error": true, "num_turns": 0,
         "stop_reason": null, "total_cost_usd": 0, "usage": usage(&Tokens::default()), "modelUsage": {},
-        "permission_denials": [], "errors": [error], "result_index": 0,
+        "permission_denials": [], "errors": [error],
     });
     if let Some(reason) = reason {
         result["startup_failure_reason"] = json!(reason);

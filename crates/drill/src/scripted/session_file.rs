@@ -28,7 +28,6 @@ impl SessionFile {
         Self { id: id.to_owned(), path, file: None, is_stored: true, cwd: cwd.display().to_string(), leaf }
     }
 
-    /// Returns the folder for the output of this session's tools.
     pub(super) fn outputs(&self) -> PathBuf {
         self.path.with_extension("").join("tasks")
     }

@@ -19,8 +19,8 @@ const OUTPUT_CHARS_MAX: usize = 30_000;
 #[derive(Debug)]
 pub(super) struct Shell {
     pub serial: u64,
+    pub output: PathBuf,
     group: Option<Pid>,
-    output: PathBuf,
 }
 
 impl Shell {
@@ -54,7 +54,7 @@ impl Shell {
             // The receiver exists until the process exits.
             let _ = inbox.send(InboxEvent::CommandEnded(serial, code));
         });
-        Ok(Self { serial, group, output })
+        Ok(Self { serial, output, group })
     }
 
     pub(super) fn kill(&self) {
@@ -70,17 +70,12 @@ impl Shell {
         let text: String = String::from_utf8_lossy(&bytes).chars().take(OUTPUT_CHARS_MAX).collect();
         text.trim_end().to_owned()
     }
-
-    pub(super) fn output(&self) -> &Path {
-        &self.output
-    }
 }
 
 #[derive(Debug)]
 pub(super) struct Background {
     pub shell: Shell,
     pub task_id: String,
-    pub run_id: String,
     pub tool_id: String,
     pub description: String,
 }

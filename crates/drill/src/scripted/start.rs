@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -107,10 +107,8 @@ fn start(flags: Flags, environment: Environment) -> Result<Agent, ExitCode> {
         in_exchange: false,
         serial: 0,
         limits: None,
-        results: 0,
         api_time: Duration::ZERO,
         exit_code: 0,
-        started: Instant::now(),
         flags,
         environment,
         out,

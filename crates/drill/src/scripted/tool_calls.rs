@@ -55,8 +55,7 @@ impl Agent {
                 self.out.system(
                     "informational",
                     json!({"content": "A hook didn't answer in time, so it didn't check this action.",
-                        "level": "warning", "tag": "hook_no_verdict", "hook_no_verdict":
-                        {"hook_event": "PreToolUse", "tool_use_id": call["id"], "timed_out": true}}),
+                        "level": "warning", "tag": "hook_no_verdict"}),
                 );
             }
             match result.verdict() {
@@ -71,12 +70,11 @@ impl Agent {
             }
         }
         let mut decision = self.ask_host(call, &input)?;
-        let mut accepted = json!({"decision": "accept", "source": "hook", "reason_type": "hook"});
+        let mut accepted = json!({"decision": "accept", "source": "hook"});
         if matches!(decision, HookDecision::Pass) {
             let by_rule = self.flags.allowed_tools.iter().any(|allowed| allowed == tool);
             if by_rule || permissions::allows(&self.mode, tool) {
-                let reason = if by_rule { "rule" } else { "mode" };
-                accepted = json!({"decision": "accept", "source": "config", "reason_type": reason});
+                accepted = json!({"decision": "accept", "source": "config"});
                 decision = HookDecision::Modify(call["input"].clone());
             } else if self.flags.prompts_host {
                 accepted = json!({"decision": "accept", "source": "user_temporary"});
@@ -112,20 +110,9 @@ impl Agent {
     }
 
     fn emit_hook(&mut self, tool: &str, result: &HookResult) {
-        let id = self.out.rng.uuid();
         let name = format!("PreToolUse:{tool}");
-        let mut fields = json!({"hook_id": id, "hook_name": name, "hook_event": "PreToolUse"});
-        self.out.system("hook_started", fields.clone());
-        fields["output"] = json!(result.stdout);
-        fields["stdout"] = json!(result.stdout);
-        fields["stderr"] = json!(result.stderr);
-        fields["exit_code"] = json!(result.exit_code);
-        let outcome = match (result.timed_out, result.exit_code) {
-            (true, _) => "cancelled",
-            (false, 0) => "success",
-            (false, _) => "error",
-        };
-        fields["outcome"] = json!(outcome);
+        let fields = json!({"hook_name": name, "stdout": result.stdout, "stderr": result.stderr,
+            "exit_code": result.exit_code});
         self.out.system("hook_response", fields);
     }
 

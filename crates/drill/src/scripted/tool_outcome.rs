@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-/// The result of a tool call.
 #[derive(Debug)]
 pub(super) struct Outcome {
     /// The result for the model.
@@ -17,7 +16,6 @@ impl Outcome {
         Self { content: content.into(), is_error: false, detail }
     }
 
-    /// Creates the result of a call that failed or was rejected.
     pub(super) fn error(content: impl Into<String>) -> Self {
         let content = content.into();
         Self { detail: json!(format!("Error: {content}")), content: content.into(), is_error: true }

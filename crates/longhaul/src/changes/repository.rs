@@ -41,27 +41,21 @@ impl UserRepo {
             return Err(not_in_git());
         }
         let git = Git::new(&cwd);
-        let (paths, settings) =
-            tokio::join!(rev_parse(&git), git.ask_async(&["config", "--null", "--get-regexp", SETTINGS]));
-        let RepoPaths { paths, object_format, head, branch } =
-            paths.map_err(|error| if error.is_no_repository() { not_in_git() } else { error.into() })?;
-        let [top, index, objects, exclude, shallow] = paths;
-        if top != cwd && git.ask_async(&["check-ignore", "--quiet", "."]).await?.is_some() {
+        let (repository, settings) = tokio::join!(
+            rev_parse(&git, &cwd),
+            git.ask_async(&["config", "--null", "--get-regexp", SETTINGS])
+        );
+        let repository =
+            repository.map_err(|error| if error.is_no_repository() { not_in_git() } else { error.into() })?;
+        if repository.top != cwd && git.ask_async(&["check-ignore", "--quiet", "."]).await?.is_some() {
             return Err(not_in_git());
         }
-        let settings = parse_settings(&settings?.unwrap_or_default());
-        Ok(UserRepo { cwd, top, object_format, index, objects, exclude, shallow, head, branch, settings })
+        Ok(UserRepo { settings: parse_settings(&settings?.unwrap_or_default()), ..repository })
     }
 }
 
-struct RepoPaths {
-    paths: [PathBuf; 5],
-    object_format: String,
-    head: Option<String>,
-    branch: Option<String>,
-}
-
-async fn rev_parse(git: &Git) -> Result<RepoPaths, GitError> {
+/// Returns the repository that contains `cwd`, without its settings.
+async fn rev_parse(git: &Git, cwd: &Path) -> Result<UserRepo, GitError> {
     const ARGS: [&str; 12] = [
         "rev-parse",
         "--path-format=absolute",
@@ -101,9 +95,15 @@ async fn rev_parse(git: &Git) -> Result<RepoPaths, GitError> {
                 .map(|line| text(line.trim_ascii_end())),
         )
     };
-    Ok(RepoPaths {
-        paths: [lines[0], lines[1], lines[2], lines[3], lines[4]].map(path),
+    Ok(UserRepo {
+        cwd: cwd.to_owned(),
+        top: path(lines[0]),
+        index: path(lines[1]),
+        objects: path(lines[2]),
+        exclude: path(lines[3]),
+        shallow: path(lines[4]),
         object_format: text(lines[5]),
+        settings: Vec::new(),
         head,
         // The name of a detached head is `HEAD`.
         branch: branch.and_then(|name| Some(name.strip_prefix("refs/heads/")?.to_owned())),

@@ -1,5 +1,4 @@
-use super::drive;
-use crate::World;
+use super::{World, drive};
 use expect_test::{Expect, expect};
 use longhaul_core::{
     Action, AgentResult, Event, Evidence, Exit, Moment, Notice, Now, Outcome, Preset, ProcessId, Record, Run,

@@ -33,7 +33,6 @@ pub(crate) struct LaunchSpec {
     pub(crate) stderr: File,
     /// Input that outlives the supervisor. `None` for a pipe.
     pub(crate) input: Option<InputFifo>,
-    /// The marker of the run that the process belongs to.
     pub(crate) marker: Option<RunMarker>,
 }
 

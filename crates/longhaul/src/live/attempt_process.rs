@@ -2,10 +2,8 @@
 
 use super::agent_process::{AgentProcess, InputFifo, LaunchSpec};
 use super::disk_space;
-use super::oom_watch::OomWatch;
-use super::process_activity::probe;
 use super::run_marker::RunMarker;
-use super::system::{FileWatch, is_frozen, resident_bytes};
+use super::system::{FileWatch, is_frozen, oom_kills, resident_bytes};
 use super::tail::Tail;
 use super::world_config::WorldConfig;
 use crate::SuperviseError;
@@ -13,11 +11,12 @@ use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart, session_prompt};
 use longhaul_core::{
-    AttemptPlan, Exit, Moment, Notice, ProcessActivity, ProcessId, PromptKind, Remaining, SpawnError,
-    StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
 };
 use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
 use std::{future, io};
+
+const SIGKILL: i32 = 9;
 
 pub(crate) struct AttemptProcess {
     agent: AgentProcess,
@@ -25,7 +24,8 @@ pub(crate) struct AttemptProcess {
     tail: Tail,
     pub(crate) decoder: Box<dyn Decoder>,
     pub(crate) dir: AttemptDir,
-    memory: OomWatch,
+    /// The kernel's count of processes that it killed because memory ran out, before this one started.
+    oom_kills_before: Option<u64>,
     /// Whether the agent was frozen at the last poll.
     frozen: bool,
     /// Whether the disk was full at the last poll.
@@ -45,10 +45,8 @@ pub(crate) struct StreamChunk<'a> {
 
 pub(crate) struct EndedProcess {
     pub(crate) dir: AttemptDir,
-    /// The decoder that read the complete stream.
     pub(crate) decoder: Box<dyn Decoder>,
     pub(crate) exit: Exit,
-    /// Whether the kernel killed the process because memory ran out.
     pub(crate) oom_killed: bool,
 }
 
@@ -85,7 +83,7 @@ impl AttemptProcess {
         // The watch starts before the agent can write, so that no output is missed.
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
-        let memory = OomWatch::start();
+        let oom_kills_before = oom_kills();
         let mut decoder = config.decoder(plan.attempt);
         let (spec, prompt) = (config.spec(), &invocation.prompt);
         decoder.begin(SessionStart { spec, plan, prompt, sent: Vec::new() });
@@ -95,7 +93,7 @@ impl AttemptProcess {
         };
         failpoints::agent_is(process.pid);
         failpoints::hit(Failpoint::Spawned);
-        Ok(Ok(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
+        Ok(Ok(AttemptProcess::new(agent, process, oom_kills_before, tail, decoder, dir)))
     }
 
     /// Adopts the process of an attempt, which a dead supervisor started. Returns `None` if the
@@ -110,17 +108,16 @@ impl AttemptProcess {
         let Ok(agent) = AgentProcess::adopt(process, &dir.input_path()) else { return Ok(None) };
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
-        let memory = OomWatch::start();
         let mut decoder = config.decoder(plan.attempt);
         let (prompt, sent) = (dir.prompt()?.unwrap_or_default(), dir.sent_requests()?);
         decoder.begin(SessionStart { spec: config.spec(), plan, prompt: &prompt, sent });
-        Ok(Some(AttemptProcess::new(agent, process, memory, tail, decoder, dir)))
+        Ok(Some(AttemptProcess::new(agent, process, oom_kills(), tail, decoder, dir)))
     }
 
     fn new(
         agent: AgentProcess,
         process: ProcessId,
-        memory: OomWatch,
+        oom_kills_before: Option<u64>,
         tail: Tail,
         decoder: Box<dyn Decoder>,
         dir: AttemptDir,
@@ -131,7 +128,7 @@ impl AttemptProcess {
             tail,
             decoder,
             dir,
-            memory,
+            oom_kills_before,
             frozen: false,
             disk_was_full: false,
             is_stopping: false,
@@ -143,7 +140,6 @@ impl AttemptProcess {
         self.exit
     }
 
-    /// Reads one chunk of the stream. Returns `None` if there is none.
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {
         let bytes = self.tail.read()?;
         if bytes.is_empty() {
@@ -212,11 +208,6 @@ impl AttemptProcess {
         }
     }
 
-    /// Probes the processes of a silent agent. Returns `None` if the agent cannot be found.
-    pub(crate) async fn probe(&self, config: &WorldConfig<'_>) -> Option<ProcessActivity> {
-        probe(&config.marker, self.process).await
-    }
-
     /// Polls what no event reports, and returns the changes.
     pub(crate) fn poll(&mut self, config: &WorldConfig<'_>) -> Result<Vec<Notice>, SuperviseError> {
         let mut notices = Vec::new();
@@ -249,8 +240,8 @@ impl AttemptProcess {
     /// Ends the attempt after its `exit`, and stores how and when (`at`) it ended. The stream must be fully
     /// read.
     pub(crate) fn end(self, exit: Exit, at: Moment) -> EndedProcess {
-        let AttemptProcess { process, dir, decoder, memory, .. } = self;
-        let oom_killed = memory.was_oom_killed(exit);
+        let AttemptProcess { process, dir, decoder, oom_kills_before, .. } = self;
+        let oom_killed = is_oom_kill(oom_kills_before, oom_kills(), exit);
         // The journal records the same afterwards.
         let _ = dir.write(&AttemptExit { exit, ended_at: at.into(), process: Some(process), oom_killed });
         dir.remove_input();
@@ -258,7 +249,25 @@ impl AttemptProcess {
     }
 }
 
+/// Returns whether a process was killed because memory ran out: the count of such kills rose while it was running.
+fn is_oom_kill(before: Option<u64>, after: Option<u64>, exit: Exit) -> bool {
+    exit == Exit::Signal(SIGKILL) && before.zip(after).is_some_and(|(before, after)| after > before)
+}
+
 /// Returns the resident memory of a run's processes. Shared pages count once per process, so the sum is an upper bound.
 fn resident(marker: &RunMarker) -> u64 {
     marker.processes().into_iter().filter_map(resident_bytes).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_killed_process_counts_as_oom_killed() {
+        assert!(is_oom_kill(Some(3), Some(4), Exit::Signal(SIGKILL)));
+        assert!(!is_oom_kill(Some(3), Some(3), Exit::Signal(SIGKILL)));
+        assert!(!is_oom_kill(Some(3), Some(4), Exit::Code(1)));
+        assert!(!is_oom_kill(None, Some(4), Exit::Signal(SIGKILL)));
+    }
 }

@@ -23,7 +23,6 @@ pub(crate) struct CheckRun {
     /// Number of the check in the run, starting at 1.
     number: u32,
     command_index: usize,
-    /// Output of the check.
     output: File,
     /// Offset of the command's own output in it.
     output_start: u64,
@@ -64,7 +63,6 @@ impl CheckRun {
         })
     }
 
-    /// Shortens the output of the running command if it is very long.
     pub(crate) fn limit_output(&mut self) {
         if self.output.metadata().is_ok_and(|metadata| metadata.len() > RUNNING_BYTES_MAX) {
             self.omit_middle();

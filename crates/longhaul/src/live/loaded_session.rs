@@ -14,7 +14,7 @@ const SESSION_BYTES_MAX: u64 = 512 << 20;
 pub(crate) struct LoadedSession {
     pub(super) path: PathBuf,
     version: (u64, u64, SystemTime),
-    pub(super) document: Box<dyn SessionDocument>,
+    pub(super) document: SessionDocument,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub(super) enum FileCondition {
 }
 
 impl LoadedSession {
-    pub(super) fn load(layout: &dyn SessionLayout, file: &Path) -> io::Result<LoadedSession> {
+    pub(super) fn load(layout: &SessionLayout, file: &Path) -> io::Result<LoadedSession> {
         // The version comes first, so that a later write is noticed.
         let version = version_of(file)?;
         let document = layout.parse(read(file)?);

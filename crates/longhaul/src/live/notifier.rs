@@ -7,7 +7,6 @@ use crate::notification::{Notification, NotificationBody};
 use longhaul_core::{Phase, Policy, Run, Step};
 use std::rc::Rc;
 
-/// Reports a run's long waits and its outcome.
 pub(crate) struct Notifier<'a> {
     config: Rc<WorldConfig<'a>>,
     pub(crate) sender: NotifySender,
@@ -73,6 +72,7 @@ mod tests {
             dialect: Arc::from(default_dialect()),
             context: AgentContext::new(spec, dir.id().clone()).expect("there are no guards"),
             environment: Environment::default(),
+            inherited: None,
             missing: Vec::new(),
             dir,
         }));

@@ -19,14 +19,12 @@ use tokio::task::JoinSet;
 // A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// Sends the notifications of a run or a workflow.
 pub(crate) struct NotifySender {
     channels: Vec<String>,
     cwd: PathBuf,
     files: NotifyFiles,
     environment: Environment,
     calls: JoinSet<Option<NotifyFailure>>,
-    /// Whether the calls must stop now.
     stop_calls: watch::Sender<bool>,
     /// Calls that failed since the last report.
     failures: Vec<NotifyFailure>,
@@ -115,7 +113,6 @@ impl NotifySender {
         channel.delivery(notification, &project, variable).map_err(io::Error::other)
     }
 
-    /// Collects the failures of calls that have ended.
     pub(crate) fn collect_failures(&mut self) {
         while let Some(ended) = self.calls.try_join_next() {
             self.failures.extend(ended.ok().flatten());

@@ -4,9 +4,9 @@
 use super::agent_process::{AgentProcess, LaunchSpec};
 use super::process_discovery::exit_of;
 use super::run_marker::RunMarker;
-use super::stream_replay::decode;
 use super::sweep::sweep;
 use super::system::search;
+use super::tail::decode;
 use super::world_config::WorldConfig;
 use crate::failpoints::{self, Failpoint};
 use crate::file_end::tail_of;
@@ -59,10 +59,8 @@ impl OneShotProcess {
     }
 }
 
-/// A model's running process.
 pub(crate) struct ModelRun {
     pub(super) process: OneShotProcess,
-    /// Directory of its files.
     dir: AttemptDir,
 }
 
@@ -115,7 +113,6 @@ impl EndedOneShot {
     }
 }
 
-/// Returns the evidence of a process that could not be started.
 pub(crate) fn unspawned(error: SpawnError) -> Evidence {
     Evidence { startup: error.startup(), ..Evidence::from_exit(Exit::NeverSpawned) }
 }

@@ -8,7 +8,7 @@ use super::world_config::WorldConfig;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::run_report::cost_summary;
 use longhaul_agent::{AttemptSnapshot, Decoder};
-use longhaul_core::{AnsweredQuestion, BlockedCall, Limits, Moment, Policy, Run, Span, State, Step, Usage};
+use longhaul_core::{BlockedCall, Limits, Moment, Policy, Run, Span, State, Step, Usage};
 use longhaul_store::{AttemptDir, BlockedUrl, ModelUsage, RunDir, Status, StoreError, add_section};
 use std::process;
 use std::rc::Rc;
@@ -42,13 +42,14 @@ impl<'a> Publisher<'a> {
 
     fn publish(&mut self, view: &WorldView<'_>) {
         let Some(published) = &mut self.published else { return };
-        (published.usage, published.at) = (usage_of(view.attempt, &published.state), view.at);
-        published.is_due = false;
+        let usage = usage_of(view.attempt, &published.state);
+        let has_new_usage = usage != published.usage;
+        (published.usage, published.at, published.is_due) = (usage, view.at, false);
         published.status.background = background_of(view.attempt);
         let dir = &self.config.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
         let attempt = view.attempt.map(|attempt| (&attempt.dir, attempt.decoder.as_ref()));
-        if let Some((attempt, decoder)) = attempt {
+        if let Some((attempt, decoder)) = attempt.filter(|_| has_new_usage) {
             write_usage(attempt, decoder);
         }
         if self.config.spec().harness.is_some() {
@@ -58,7 +59,8 @@ impl<'a> Publisher<'a> {
             let state = State { usage: published.usage, ..published.state.clone() };
             let model = attempt.map_or(&self.model, |(_, decoder)| &decoder.snapshot().model).clone();
             let breakdown = self.cost_reader.get_or_insert_with(CostBreakdownReader::new).read(dir);
-            let summary = cost_summary(dir, &state, published.limits, breakdown, model, view.at);
+            let inherited = self.config.inherited.as_ref();
+            let summary = cost_summary(&state, published.limits, breakdown, model, inherited, view.at);
             let _ = dir.write_cost_summary(&summary);
         }
     }
@@ -89,17 +91,16 @@ impl Subscriber for Publisher<'_> {
         self.published = Some(Published { status, state, limits, usage, at: view.at, is_due: true });
     }
 
-    /// Publishes the steps that are now on disk: several at once if nothing was done in between.
-    fn on_sync(&mut self, view: &WorldView<'_>) {
-        if self.published.as_ref().is_some_and(|published| published.is_due) {
-            self.publish(view);
-        }
-    }
-
-    /// Publishes the usage and the background commands of the running attempt if they changed, at most once a
-    /// second. If a change is too early, returns the time to publish it.
+    /// Publishes the last steps, which are on disk now: several at once if nothing was waited for in between. On
+    /// ext4, each replaced file can wait for the disk. Without a step, publishes the usage and the background
+    /// commands of the running attempt if they changed, at most once a second. If a change is too early, returns
+    /// the time to publish it.
     fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {
         let published = self.published.as_ref()?;
+        if published.is_due {
+            self.publish(view);
+            return None;
+        }
         if usage_of(view.attempt, &published.state) == published.usage
             && background_of(view.attempt) == published.status.background
         {
@@ -118,7 +119,9 @@ impl Subscriber for Publisher<'_> {
     fn on_attempt_ended(&mut self, dir: &AttemptDir, decoder: &dyn Decoder, at: Moment) {
         let snapshot = decoder.snapshot();
         self.model.clone_from(&snapshot.model);
-        let _ = write_answers(dir, &snapshot.answers);
+        if !snapshot.answers.is_empty() {
+            let _ = dir.write(&snapshot.answers);
+        }
         write_usage(dir, decoder);
         if self.config.spec().harness.is_some() {
             let _ = self.log_exec(dir, decoder);
@@ -137,11 +140,6 @@ fn background_of(attempt: Option<&AttemptProcess>) -> Vec<String> {
     running.unwrap_or_default().iter().map(|task| task.command.clone()).collect()
 }
 
-fn write_answers(dir: &AttemptDir, answered: &Vec<AnsweredQuestion>) -> Result<(), StoreError> {
-    if answered.is_empty() { Ok(()) } else { dir.write(answered) }
-}
-
-/// Writes the usage of a process by model.
 pub(super) fn write_usage(dir: &AttemptDir, decoder: &dyn Decoder) {
     let disk_was_full = dir.disk_was_full();
     let by_model = decoder.usage_by_model().into_iter();

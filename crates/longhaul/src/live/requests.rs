@@ -5,7 +5,6 @@ use super::system::FileWatch;
 use longhaul_core::CancelSource;
 use longhaul_store::{RunDir, StoreError, SupervisorRequests};
 use std::pin::pin;
-use std::time::Duration;
 use tokio::sync::mpsc;
 
 pub(crate) struct CancelRequests {
@@ -37,10 +36,6 @@ impl CancelRequests {
         let source = self.files.as_ref()?.take();
         self.needs_check = source.is_some();
         source
-    }
-
-    pub(crate) async fn receive_within(&mut self, timeout: Duration) -> Option<CancelSource> {
-        tokio::time::timeout(timeout, self.channel.recv()).await.ok().flatten()
     }
 
     /// Schedules a check for requests if a directory may have new names. A growing stream does not need one.

@@ -12,7 +12,6 @@ pub(crate) struct RunSessions {
     /// Locks of the run's sessions. They are held until the run finishes, because the run may need its
     /// earlier sessions again.
     locks: Vec<(SessionId, SessionLock)>,
-    /// The session file that was inspected for the next attempt.
     inspected: Option<LoadedSession>,
 }
 

@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 const BACKUPS_MAX: u32 = 9;
 
 pub(crate) struct SessionFiles<'a> {
-    sessions: &'a dyn SessionLayout,
+    sessions: &'a SessionLayout,
     run: &'a RunDir,
     /// Working directory of the agent, with links resolved.
     cwd: PathBuf,
@@ -42,7 +42,7 @@ impl<'a> SessionFiles<'a> {
     /// Creates the layout for an agent that starts in `environment` and works in `cwd`. Returns `None` if the
     /// location of its sessions is unknown.
     pub(crate) fn new(
-        sessions: &'a dyn SessionLayout,
+        sessions: &'a SessionLayout,
         run: &'a RunDir,
         environment: &Environment,
         cwd: &Path,
@@ -116,7 +116,7 @@ impl<'a> SessionFiles<'a> {
             _ => loaded,
         };
         let Ok(LoadedSession { document, .. }) = loaded else { return Ok(PreparedSession::default()) };
-        let document = &*document;
+        let document = &document;
         let other = (from != plan.session.id()).then_some(path.as_path());
         let session = self.baseline(plan.session.id(), other, Some(document));
         let resume_at = self.resume_at(plan, &session, wrap_up, document);
@@ -135,7 +135,7 @@ impl<'a> SessionFiles<'a> {
         plan: &AttemptPlan,
         session: &SessionBaseline,
         wrap_up: Option<&str>,
-        document: &dyn SessionDocument,
+        document: &SessionDocument,
     ) -> Option<String> {
         let resumes =
             matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
@@ -177,7 +177,7 @@ impl<'a> SessionFiles<'a> {
         &self,
         session: &SessionId,
         from: Option<&Path>,
-        document: Option<&dyn SessionDocument>,
+        document: Option<&SessionDocument>,
     ) -> SessionBaseline {
         let bytes = document.map_or(0, |document| document.bytes().len() as u64);
         SessionBaseline {
@@ -230,7 +230,7 @@ impl<'a> SessionFiles<'a> {
     /// Replaces the file with a repaired copy and keeps the original next to it. Returns `false` if the file
     /// is whole.
     fn repair(&self, session: &SessionId, loaded: &LoadedSession) -> io::Result<bool> {
-        let Some(repaired) = self.repaired_content(session, &*loaded.document) else { return Ok(false) };
+        let Some(repaired) = self.repaired_content(session, &loaded.document) else { return Ok(false) };
         back_up(loaded)?;
         write(&loaded.path, &repaired)?;
         Ok(true)
@@ -249,11 +249,11 @@ impl<'a> SessionFiles<'a> {
         if let Some(folder) = to.parent() {
             DirBuilder::new().mode(0o700).recursive(true).create(folder)?;
         }
-        write(to, self.repaired_content(session, &*found).as_deref().unwrap_or_else(|| found.bytes()))
+        write(to, self.repaired_content(session, &found).as_deref().unwrap_or_else(|| found.bytes()))
     }
 
     /// Returns the session without its damaged rows and with its missing rows, or `None` if it is whole.
-    fn repaired_content(&self, session: &SessionId, document: &dyn SessionDocument) -> Option<Vec<u8>> {
+    fn repaired_content(&self, session: &SessionId, document: &SessionDocument) -> Option<Vec<u8>> {
         let repaired = document.without_damage();
         let missing = self.missing_rows(session, document);
         if missing.is_empty() {
@@ -266,11 +266,11 @@ impl<'a> SessionFiles<'a> {
     }
 
     fn lacks_rows(&self, session: &SessionId, loaded: &io::Result<LoadedSession>) -> bool {
-        loaded.as_ref().is_ok_and(|loaded| !self.missing_rows(session, &*loaded.document).is_empty())
+        loaded.as_ref().is_ok_and(|loaded| !self.missing_rows(session, &loaded.document).is_empty())
     }
 
     /// Returns the rows that the agent did not write before it was killed, from its stream.
-    fn missing_rows(&self, session: &SessionId, document: &dyn SessionDocument) -> Vec<u8> {
+    fn missing_rows(&self, session: &SessionId, document: &SessionDocument) -> Vec<u8> {
         let Some((attempt, baseline)) =
             self.baselines().filter(|(_, baseline)| baseline.session == *session).last()
         else {

@@ -7,7 +7,6 @@ use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_core::{AttemptPlan, FoundAttempt, Moment, Policy, PromptKind, Run, Step};
 use longhaul_store::AttemptDir;
 
-/// The state of a live world, for its subscribers.
 pub(crate) struct WorldView<'a> {
     /// When the step was decided, or the current time.
     pub(crate) at: Moment,
@@ -38,7 +37,6 @@ pub(crate) trait Subscriber {
         None
     }
 
-    /// Called when a dead supervisor's run is taken over.
     fn on_takeover(&mut self, _run: &Run, _at: Moment, _found: &FoundAttempt) {}
 
     /// Called when the agent of an attempt was started with this prompt.

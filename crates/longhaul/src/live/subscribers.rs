@@ -14,15 +14,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
-/// The subscribers of one run.
 pub(crate) struct Subscribers<'a> {
-    /// Writes the run's row in the ledger.
     ledger: LedgerWriter,
-    /// Writes the files that publish the run's state.
     publisher: Publisher<'a>,
     diagnostic: Diagnostic,
     observer: ObserverSubscriber<'a>,
-    /// Writes the transcript, for people.
     pub(crate) recorder: TranscriptRecorder,
     pub(crate) notifier: Notifier<'a>,
 }
@@ -40,7 +36,6 @@ impl<'a> Subscribers<'a> {
         }
     }
 
-    /// Calls each subscriber.
     pub(crate) fn each(&mut self, mut call: impl FnMut(&mut dyn Subscriber)) {
         call(&mut self.ledger);
         call(&mut self.publisher);
@@ -50,7 +45,6 @@ impl<'a> Subscribers<'a> {
         call(&mut self.notifier);
     }
 
-    /// Passes the next bytes of the agent's stream on to the caller's observer.
     pub(crate) fn on_bytes(&mut self, bytes: &[u8]) {
         self.observer.0.on_bytes(bytes);
     }
@@ -86,7 +80,6 @@ impl<'a> Subscribers<'a> {
     }
 }
 
-/// Passes on to the caller's observer.
 struct ObserverSubscriber<'a>(&'a mut dyn Observer);
 
 impl Subscriber for ObserverSubscriber<'_> {

@@ -1,6 +1,8 @@
-//! Follows the file that an agent writes its stream to. The file is the only source. If the supervisor dies,
-//! no output is lost, and a slow supervisor never blocks the agent.
+//! Follows the file that an agent writes its stream to, or reads it to its end. The file is the only source. If the
+//! supervisor dies, no output is lost, and a slow supervisor never blocks the agent.
 
+use longhaul_agent::Decoder;
+use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_store::open_regular;
 use std::fs::File;
 use std::io::{self, Read};
@@ -55,6 +57,26 @@ impl Tail {
                 Err(error) => return Err(error),
             }
         }
+    }
+}
+
+/// Feeds a complete stream file to a decoder, and passes on the messages that it collects. The notices are
+/// dropped, because no run receives them any more.
+pub(crate) fn decode(
+    path: &Path,
+    decoder: &mut dyn Decoder,
+    mut each: impl FnMut(Vec<TranscriptMessage>),
+) -> io::Result<()> {
+    let mut tail = Tail::open(path)?;
+    let mut notices = Vec::new();
+    loop {
+        let bytes = tail.read()?;
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        decoder.feed(bytes, &mut notices);
+        notices.clear();
+        each(decoder.take_messages());
     }
 }
 

@@ -5,8 +5,8 @@
 //! streams, which always yield the same messages. The file lacks messages if its writer was killed or the
 //! disk was full. The recorder then reads the streams again and skips the messages that are already recorded.
 
-use super::stream_replay::decode;
 use super::subscriber::Subscriber;
+use super::tail::decode;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::handoff::user_prompt;
 use longhaul_agent::transcript_message::{EventKind, MessageHeader, MessageOrigin, TranscriptMessage};
@@ -19,9 +19,6 @@ use std::error::Error;
 use std::fs;
 use std::sync::Arc;
 
-// The messages of one read of a stream. A larger buffer is freed, so that memory stays flat.
-const LINES_BYTES_RETAINED: usize = 128 << 10;
-
 pub(crate) struct TranscriptRecorder {
     dir: RunDir,
     dialect: Arc<dyn Dialect>,
@@ -33,8 +30,6 @@ pub(crate) struct TranscriptRecorder {
 
 struct TranscriptFile {
     file: LineLog,
-    /// The lines to write, kept for its memory.
-    lines: Vec<u8>,
     /// The transcript as one array, for a harness. It is rebuilt at the end of an attempt if a write failed.
     array: Option<ArrayFile>,
     attempts: BTreeMap<u32, RecordedCounts>,
@@ -86,12 +81,10 @@ impl TranscriptRecorder {
         }
     }
 
-    fn follow(&mut self, attempt: u32) -> Result<(), RecordError> {
+    /// Prepares to record the stream of an attempt from its start.
+    fn open(&mut self, attempt: u32, wrap_up_after: Option<u32>) -> Result<OpenAttempt, RecordError> {
         let recorded = self.file()?.counts(attempt).streamed;
-        let history = Journal::load(&self.dir.journal_path())?.history();
-        let wrap_up_after = history.attempt(attempt).and_then(|attempt| attempt.wrap_up_after_results);
-        self.open_attempt = Some(OpenAttempt { attempt, recorded, exchanges: 0, wrap_up_after });
-        Ok(())
+        Ok(OpenAttempt { attempt, recorded, exchanges: 0, wrap_up_after })
     }
 
     fn finish(&mut self, open: &OpenAttempt) -> Result<(), RecordError> {
@@ -134,9 +127,7 @@ impl TranscriptRecorder {
 
     fn prepare(&mut self, attempts: u32) -> Result<(), RecordError> {
         for attempt in self.file()?.complete + 1..=attempts {
-            self.restore_prompt(attempt, self.has_output(attempt))?;
-            self.follow(attempt)?;
-            let Some(open) = self.open_attempt.take() else { continue };
+            let open = self.restore(attempt, self.has_output(attempt))?;
             self.read(open)?;
         }
         Ok(())
@@ -179,21 +170,23 @@ impl TranscriptRecorder {
         file.add(&[TranscriptMessage { session_id, ..prompt_message(kind, attempt, prompt, at) }])
     }
 
-    /// Records the prompt of an attempt whose supervisor died before it recorded it.
-    fn restore_prompt(&mut self, number: u32, is_started: bool) -> Result<(), RecordError> {
-        if self.file()?.counts(number).has_prompt {
-            return Ok(());
-        }
+    /// Opens an attempt of an earlier supervisor. Records its prompt if that supervisor died before it did.
+    fn restore(&mut self, number: u32, is_started: bool) -> Result<OpenAttempt, RecordError> {
         let history = Journal::load(&self.dir.journal_path())?.history();
-        let attempt = history.attempt(number).filter(|attempt| is_started || attempt.spawned_at.is_some());
-        let Some(attempt) = attempt else { return Ok(()) };
-        let prompt = match self.dir.attempt(number).prompt()? {
-            Some(prompt) => Some(prompt),
-            // The file is lost, for example after a power cut. A handoff prompt cannot be restored.
-            None if matches!(attempt.prompt, PromptKind::TaskAfterLoss(_)) => None,
-            None => user_prompt(&history, attempt, &self.dir.plan()?.spec.prompt),
-        };
-        self.record_prompt(number, attempt.prompt, attempt.session.id(), prompt, attempt.started_at)
+        let attempt = history.attempt(number);
+        let has_prompt = self.file()?.counts(number).has_prompt;
+        if let Some(attempt) = attempt.filter(|attempt| is_started || attempt.spawned_at.is_some())
+            && !has_prompt
+        {
+            let prompt = match self.dir.attempt(number).prompt()? {
+                Some(prompt) => Some(prompt),
+                // The file is lost, for example after a power cut. A handoff prompt cannot be restored.
+                None if matches!(attempt.prompt, PromptKind::TaskAfterLoss(_)) => None,
+                None => user_prompt(&history, attempt, &self.dir.plan()?.spec.prompt),
+            };
+            self.record_prompt(number, attempt.prompt, attempt.session.id(), prompt, attempt.started_at)?;
+        }
+        self.open(number, attempt.and_then(|attempt| attempt.wrap_up_after_results))
     }
 
     /// Returns `true` if the agent of this attempt wrote any output. It was then started, even if the start
@@ -209,15 +202,17 @@ impl Subscriber for TranscriptRecorder {
             this.prepare(plan.attempt - 1)?;
             let prompt = Some(prompt.to_owned());
             this.record_prompt(plan.attempt, plan.prompt, plan.session.id(), prompt, at)?;
-            this.follow(plan.attempt)
+            let wrap_up_after = matches!(plan.prompt, PromptKind::WrapUp(_)).then_some(0);
+            this.open_attempt = Some(this.open(plan.attempt, wrap_up_after)?);
+            Ok(())
         });
     }
 
     fn on_attempt_adopted(&mut self, attempt: u32) {
         self.record(|this| {
             this.prepare(attempt - 1)?;
-            this.restore_prompt(attempt, true)?;
-            this.follow(attempt)
+            this.open_attempt = Some(this.restore(attempt, true)?);
+            Ok(())
         });
     }
 
@@ -260,16 +255,16 @@ impl Subscriber for TranscriptRecorder {
 impl TranscriptFile {
     fn open(dir: &RunDir) -> Result<TranscriptFile, RecordError> {
         let mut attempts: BTreeMap<u32, RecordedCounts> = BTreeMap::new();
+        let mut costs = CostBreakdownReader::new();
         let file = LineLog::open(&dir.transcript_path(), |line| {
+            costs.add_line(line);
             // A line of unknown form belongs to no attempt.
             let Some(header) = MessageHeader::parse(line) else { return };
             count(attempts.entry(header.attempt).or_default(), header.kind);
         })?;
         // The last attempt may be incomplete.
         let complete = attempts.last_key_value().map_or(0, |(last, _)| last.saturating_sub(1));
-        let mut costs = CostBreakdownReader::new();
-        costs.read(dir);
-        Ok(TranscriptFile { file, lines: Vec::new(), array: None, attempts, costs, complete })
+        Ok(TranscriptFile { file, array: None, attempts, costs, complete })
     }
 
     fn counts(&self, attempt: u32) -> RecordedCounts {
@@ -277,15 +272,13 @@ impl TranscriptFile {
     }
 
     fn add(&mut self, messages: &[TranscriptMessage]) -> Result<(), RecordError> {
-        let lines = &mut self.lines;
-        lines.clear();
-        lines.shrink_to(LINES_BYTES_RETAINED);
+        let mut lines = Vec::new();
         for message in messages {
-            message.write_line(lines)?;
+            message.write_line(&mut lines)?;
         }
-        self.file.add(lines)?;
+        self.file.add(&lines)?;
         // Only the lines must be complete. After a failed write the array is dropped until the attempt ends.
-        if self.array.as_mut().is_some_and(|array| array.add(lines).is_err()) {
+        if self.array.as_mut().is_some_and(|array| array.add(&lines).is_err()) {
             self.array = None;
         }
         for message in messages {

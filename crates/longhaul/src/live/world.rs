@@ -6,6 +6,7 @@ use super::attempt_process::AttemptProcess;
 use super::check_run::CheckRun;
 use super::ended_attempts::EndedAttempts;
 use super::one_shot::{ModelRun, OneShotProcess, unspawned};
+use super::process_activity::probe;
 use super::requests::CancelRequests;
 use super::review_run::{record_findings, start_review};
 use super::run_sessions::{RunSessions, SessionRefusal, continuity_of};
@@ -16,9 +17,10 @@ use super::sweep::sweep;
 use super::system::{FileWatch, ProcessWatch, search};
 use super::watchdog_process::WatchdogProcess;
 use super::world_config::WorldConfig;
+use crate::SuperviseError;
 use crate::clock::LiveClock;
+use crate::driver::World;
 use crate::observer::Observer;
-use crate::{SuperviseError, World};
 use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
     PromptKind, Record, Remaining, Run, Step, StopLevel, SummaryReport,
@@ -30,7 +32,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 // Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -273,7 +275,7 @@ impl LiveWorld<'_> {
     /// agent is then not silent.
     async fn probe(&mut self) -> Result<(), SuperviseError> {
         let activity = match &self.attempt {
-            Some(attempt) => attempt.probe(&self.config).await,
+            Some(attempt) => probe(&self.config.marker, attempt.process).await,
             None => None,
         };
         self.read_stream()?;
@@ -373,7 +375,7 @@ impl LiveWorld<'_> {
         if !agent.or(check).is_some_and(is_by_signal) {
             return None;
         }
-        self.cancels.receive_within(SHARED_SIGNAL_TIMEOUT).await
+        timeout(SHARED_SIGNAL_TIMEOUT, self.cancels.channel.recv()).await.ok().flatten()
     }
 
     async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
@@ -435,7 +437,7 @@ impl LiveWorld<'_> {
     pub(crate) async fn abandon(&mut self) {
         self.stop(StopLevel::Term);
         // A sweep that failed has waited long enough.
-        let _ = tokio::time::timeout(ABANDON_TIMEOUT, sweep(&self.config.marker)).await;
+        let _ = timeout(ABANDON_TIMEOUT, sweep(&self.config.marker)).await;
     }
 }
 

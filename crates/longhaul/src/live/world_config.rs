@@ -6,7 +6,7 @@ use super::workspace_fingerprint::fingerprint;
 use crate::Environment;
 use longhaul_agent::{AgentContext, Decoder, Dialect};
 use longhaul_core::{Run, RunSpec};
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Home, Inherited, RunDir};
 use std::sync::Arc;
 
 pub(crate) struct WorldConfig<'a> {
@@ -17,6 +17,8 @@ pub(crate) struct WorldConfig<'a> {
     /// The description of the run, and what else the agent is started with.
     pub(crate) context: AgentContext,
     pub(crate) environment: Environment,
+    /// Usage of another harness that worked on the same task before.
+    pub(crate) inherited: Option<Inherited>,
     /// Variables that the agent needs and that are not set. If there are any, no agent is started.
     pub(crate) missing: Vec<String>,
 }

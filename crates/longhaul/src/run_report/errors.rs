@@ -93,7 +93,6 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
     fault.unwrap_or_else(|| clause.to_owned())
 }
 
-/// Returns whether the run finished because its reviewer gave no verdict.
 fn lacks_verdict(state: &State, outcome: Outcome) -> bool {
     state.no_verdict.is_some() && outcome.fault == state.no_verdict
 }

@@ -155,7 +155,6 @@ fn read_error(path: &Path, error: &io::Error) -> TransferError {
     TransferError::invalid_archive(path, reason)
 }
 
-/// A reader that counts and hashes its bytes.
 struct HashingReader<R> {
     inner: R,
     hasher: Sha256,

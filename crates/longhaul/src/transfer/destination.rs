@@ -55,7 +55,6 @@ impl DestinationDir {
         path.join(SCRATCH)
     }
 
-    /// Moves all entries to their final path.
     pub(super) fn commit(&mut self) -> Result<(), TransferError> {
         let failed = |error| TransferError::io("move into", &self.path)(error);
         let scratch = self.scratch();

@@ -95,7 +95,6 @@ pub fn export_workflow(
     package.write(home, project_dir, outcome, to, overwrite)
 }
 
-/// Returns the ids of the workflow's runs.
 fn runs_of(
     workflow: &RunId,
     policy: &WorkflowPolicy,
@@ -161,7 +160,6 @@ impl Package {
         Ok((lock, outcome))
     }
 
-    /// Adds the workspace, and writes the file.
     fn write(
         self,
         home: &Home,

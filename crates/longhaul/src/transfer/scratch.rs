@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process;
 use tempfile::{Builder, TempDir};
 
-/// Creates the directory.
 pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
     let dir =
         Builder::new().prefix(&format!(".moving.{}-", process::id())).suffix(".new").tempdir_in(home.path());

@@ -26,12 +26,7 @@ pub(super) fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<Sess
 
 /// Returns the file of a session: the one of this workspace, or else the last modified one of the other places in which
 /// a resume finds it.
-pub(super) fn find(
-    layout: &dyn SessionLayout,
-    dir: &RunDir,
-    cwd: &Path,
-    session: &SessionId,
-) -> Option<PathBuf> {
+pub(super) fn find(layout: &SessionLayout, dir: &RunDir, cwd: &Path, session: &SessionId) -> Option<PathBuf> {
     // A title is not an id and names no file.
     if session.as_str().contains(['/', '\0']) {
         return None;

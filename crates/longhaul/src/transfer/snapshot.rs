@@ -21,7 +21,6 @@ const GITLINK: &[u8] = b"160000 ";
 /// Lists the files of an index that have a filter.
 const FILTERED: [&str; 5] = ["ls-files", "-z", "--", ".", ":(exclude,attr:!filter)"];
 
-/// A workspace's state, in a temporary repository.
 pub(super) struct WorkspaceSnapshot {
     pub(super) workspace: WorkspaceManifest,
     scratch_repo: Git,
@@ -118,7 +117,6 @@ fn create_borrowing_repository(
         .map_err(TransferError::io("write", &info))
 }
 
-/// Commits `tree` and updates the ref `name`.
 fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> Result<(), GitError> {
     let mut args = vec!["commit-tree", tree, "-m", "state of a longhaul run"];
     args.extend(parent.into_iter().flat_map(|parent| ["-p", parent]));
@@ -126,7 +124,6 @@ fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> R
     scratch_repo.call(&["update-ref", name, &commit]).map(drop)
 }
 
-/// Returns the directories in a tree that are nested repositories.
 fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, GitError> {
     let output = git.call(&["ls-tree", "-r", "-z", "--full-tree", tree])?;
     let links = paths(&output).filter(|entry| entry.starts_with(GITLINK));

@@ -31,10 +31,8 @@ impl OutputPosition {
     }
 }
 
-/// The duration of a silence up to now.
 #[derive(Debug)]
 pub(super) struct SilenceTimer {
-    /// Position at its start.
     pub(super) output: OutputPosition,
     duration: Duration,
 }

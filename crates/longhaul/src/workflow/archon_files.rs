@@ -41,7 +41,6 @@ impl Role {
     }
 }
 
-/// The files of one workflow.
 pub(super) struct ArchonFiles {
     home: Home,
     workflow: RunId,
@@ -101,7 +100,6 @@ impl ArchonFiles {
         }
     }
 
-    /// Writes what the records changed.
     pub(super) fn write(&mut self, records: &[WorkflowRecord], at: Moment) -> Result<(), String> {
         self.write_all()?;
         let has_round_ended = records.iter().any(|record| {
@@ -131,7 +129,7 @@ impl ArchonFiles {
             let run = self.home.run_with_id(&key.run_id(&self.workflow, phase)).ok().flatten()?;
             run.status().ok()?.session_id
         };
-        let mut meta = iteration.meta(claim, self.mode, &self.roles, session);
+        let mut meta = iteration.meta(claim, self.mode, session);
         (meta.workflow, meta.workflow_iteration) = (Some(self.workflow.clone()), Some(iteration.number));
         let path = self.iteration_dir(claim.number).join("meta.json");
         replace_json(&path, &meta, Durability::Process).map_err(|error| error.to_string())
@@ -208,7 +206,6 @@ impl ArchonFiles {
         Some((results, archived))
     }
 
-    /// Starts or continues the log of a run.
     pub(super) fn start_log(&mut self, key: RunKey, run: RunId) -> Result<(), String> {
         let Some(path) = self.log_path(key) else { return Ok(()) };
         if let Some(parent) = path.parent() {
@@ -226,7 +223,6 @@ impl ArchonFiles {
         Ok(())
     }
 
-    /// Completes the log of a run.
     pub(super) fn end_log(&mut self, key: RunKey, report: &RunReport) -> Result<(), String> {
         let Some(mut log) = self.logs.remove(&key) else { return Ok(()) };
         log.update(&self.home).and_then(|()| log.end(report)).map_err(|error| error.to_string())?;
@@ -266,7 +262,7 @@ impl ArchonFiles {
             // A prover that did not start has no log.
             combined.extend(fs::read(path).unwrap_or_default());
         }
-        let (prover_count, failed) = current.prover_counts(&self.roles);
+        let (prover_count, failed) = current.prover_counts();
         let event = LogEvent::ParallelRoundEnd { prover_count, failed };
         combined.extend(run_log::line(&LogRow { ts: at.into(), event }));
         let path = dir.join("provers-combined.jsonl");
@@ -309,7 +305,6 @@ fn numbered(path: &Path) -> impl Iterator<Item = PathBuf> {
     std::iter::once(path.to_owned()).chain(further)
 }
 
-/// Returns the numbers of the existing iterations, sorted.
 fn iteration_numbers(logs: &Path) -> Vec<u32> {
     let entries = fs::read_dir(logs).into_iter().flatten().flatten();
     let number = |name: &str| name.strip_prefix("iter-")?.parse().ok();

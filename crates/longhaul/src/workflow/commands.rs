@@ -125,7 +125,6 @@ impl EndedCommand {
         }
     }
 
-    /// Returns for people how the command ended.
     fn problem(&self, command: &str, times: &str) -> String {
         let end = match self.exit {
             Exit::Code(code) => format!("exited with {code}"),

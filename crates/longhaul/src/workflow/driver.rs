@@ -13,7 +13,6 @@ use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
 use crate::live::available_bytes;
 use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_agent::EditPaths;
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
@@ -39,7 +38,6 @@ use tokio::task::{JoinError, JoinSet};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const UNPRICED: &str = "some usage of a run is lost or has no known price: it does not count, so the budget may be \
      exceeded. Give the runs the price of their model: `prices_file` in `[phase.run]`";
-/// Problem of a phase with worktrees.
 const NO_WORKTREES: &str = "the workflow was cancelled before its worktrees could be used";
 
 pub(super) struct Driver<'a> {
@@ -68,8 +66,6 @@ pub(super) struct Live {
     /// Live runs, as tasks of this thread.
     runs: JoinSet<(RunKey, Result<EndedRun, StartError>)>,
     pub(super) cancellers: BTreeMap<RunKey, Canceller>,
-    /// Edit paths of started runs, as far as they were needed.
-    pub(super) edit_paths: BTreeMap<RunKey, EditPaths>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
@@ -90,7 +86,6 @@ impl Live {
             clock,
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
-            edit_paths: BTreeMap::new(),
             tasks: JoinSet::new(),
             warnings: mpsc::unbounded_channel(),
             shown_warnings: BTreeSet::new(),
@@ -102,7 +97,6 @@ impl Live {
 }
 
 impl Driver<'_> {
-    /// Drives the workflow from `first` to its outcome.
     pub(super) async fn drive(mut self, first: WorkflowEvent) -> Result<WorkflowReport, WorkflowError> {
         let result = self.drive_to_outcome(first).await;
         self.live.tasks.shutdown().await;
@@ -191,7 +185,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Writes the status and informs the observer.
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             self.write_status(at);
@@ -220,7 +213,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Publishes the outcome and notifies the user of it.
     async fn finish(&mut self, outcome: Outcome) -> WorkflowReport {
         let report =
             WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.live.clock.at());
@@ -325,7 +317,6 @@ impl Driver<'_> {
         self.live.events.push_back(WorkflowEvent::MemoryMeasured { is_enough });
     }
 
-    /// Merges the results of the runs that are done.
     fn merge(&mut self, phase: usize) {
         let Some(worktrees) = self.worktrees.clone() else {
             let problem = Some(NO_WORKTREES.to_owned());
@@ -582,7 +573,6 @@ impl Driver<'_> {
         self.end_with(key, end, &result)
     }
 
-    /// Waits for the next event.
     async fn next(&mut self) -> Result<WorkflowEvent, SuperviseError> {
         loop {
             if let Some(event) = self.live.events.pop_front() {

@@ -20,8 +20,6 @@ pub(super) struct WorkflowNotifier {
     reopen_count: usize,
     /// Reason and end of the wait of each live run that waits.
     waits: BTreeMap<RunKey, (Option<Fault>, Moment)>,
-    /// End of the last wait that was reported, so that the files are asked once.
-    reported_wait: Option<Moment>,
 }
 
 impl WorkflowNotifier {
@@ -32,7 +30,6 @@ impl WorkflowNotifier {
             environment,
             reopen_count: 0,
             waits: BTreeMap::new(),
-            reported_wait: None,
         }
     }
 
@@ -46,7 +43,6 @@ impl WorkflowNotifier {
         }
     }
 
-    /// Follows a live run that starts to wait, or works again.
     pub(super) fn on_run_wait(&mut self, key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
         match wait {
             Some(wait) => self.waits.insert(key, wait),
@@ -72,7 +68,7 @@ impl WorkflowNotifier {
             let WorkflowRecord::RunEnded { end, next: AfterRun::Stop, .. } = record else { return None };
             Some(end.outcome).filter(|outcome| outcome.kind == OutcomeKind::NeedsPerson)
         });
-        let wait = self.wait_end(plan, workflow).filter(|(until, _)| self.reported_wait != Some(*until));
+        let wait = self.wait_end(plan, workflow);
         if stop.is_none() && wait.is_none() {
             return;
         }
@@ -81,7 +77,6 @@ impl WorkflowNotifier {
         if let Some(outcome) = stop {
             self.send(Notification::for_outcome(subject, outcome, self.reopen_count));
         } else if let Some((until, fault)) = wait {
-            self.reported_wait = Some(until);
             // The end of the wait is journaled, so another supervisor finds the same name.
             let name = format!("wait-{}", until.0);
             let notification = Notification::for_wait(subject, name, at, until, fault);

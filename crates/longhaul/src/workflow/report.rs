@@ -83,7 +83,6 @@ pub(super) fn problem_of(report: &RunReport) -> Option<String> {
     })
 }
 
-/// Returns whether an outcome needs an explanation.
 fn is_explained(outcome: OutcomeKind) -> bool {
     match outcome {
         OutcomeKind::Done
@@ -102,7 +101,6 @@ fn is_explained(outcome: OutcomeKind) -> bool {
     }
 }
 
-/// Returns the errors of a workflow, for people.
 fn errors(
     status: &WorkflowStatus,
     outcome: Outcome,

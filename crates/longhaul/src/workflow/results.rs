@@ -22,12 +22,10 @@ impl Results {
         &self.by_phase
     }
 
-    /// Returns an item of a phase with items.
     pub(super) fn item(&self, key: RunKey) -> Option<&Value> {
         self.items.get(&key.phase)?.get(key.item as usize)
     }
 
-    /// Returns the problem of a run.
     pub(super) fn problem(&self, run: &RunId) -> Option<&String> {
         self.problems.get(run)
     }

@@ -12,7 +12,6 @@ pub(super) struct RunSpans {
 }
 
 impl RunSpans {
-    /// Follows a record.
     pub(super) fn apply(&mut self, record: &WorkflowRecord) {
         self.record_count += 1;
         if let WorkflowRecord::IterationStarted { .. } = record {

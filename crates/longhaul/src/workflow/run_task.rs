@@ -18,7 +18,6 @@ use tokio::task::JoinError;
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
 
-/// A run with everything that it needs from its workflow.
 pub(super) struct RunTask {
     pub(super) key: RunKey,
     pub(super) share: RunShare,
@@ -36,20 +35,17 @@ pub(super) struct RunWait {
     pub(super) wait: Option<(Option<Fault>, Moment)>,
 }
 
-/// The directory of an existing run, or the request that creates it.
 pub(super) enum RunSource {
     Existing(RunDir),
     New(Box<RunRequest>),
 }
 
-/// A run with an outcome.
 pub(super) struct EndedRun {
     pub(super) report: RunReport,
     /// Files that changed while a run with `edit_paths` worked.
     pub(super) changed_files: Vec<PathBuf>,
 }
 
-/// The reason why a run could not start or continue.
 #[derive(Debug, Error)]
 pub(super) enum StartError {
     #[error(transparent)]
@@ -187,7 +183,6 @@ async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<P
     diff(home, dir, Vec::new()).await.map(|diff| diff.changed_paths()).unwrap_or_default()
 }
 
-/// Reports when the run starts to wait and when it works again.
 struct WaitObserver {
     key: RunKey,
     waits: mpsc::UnboundedSender<RunWait>,

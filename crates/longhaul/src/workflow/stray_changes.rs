@@ -10,22 +10,19 @@ use std::path::PathBuf;
 impl Driver<'_> {
     /// Reports files that neither this live run nor a run that was live at the same time may edit. Returns `None` if
     /// there are none, or if one of these runs may edit every file.
-    pub(super) fn stray_changes(&mut self, key: RunKey, changed_files: &[PathBuf]) -> Option<String> {
+    pub(super) fn stray_changes(&self, key: RunKey, changed_files: &[PathBuf]) -> Option<String> {
         let keys = self.spans.overlapping(key);
         let is_unrestricted = |key: &RunKey| self.file.phases()[key.phase].edit_paths.is_empty();
         if changed_files.is_empty() || keys.iter().any(is_unrestricted) {
             return None;
         }
-        self.read_edit_paths(&keys);
+        let edit_paths: Vec<EditPaths> = keys.iter().filter_map(|key| self.edit_paths_of(*key)).collect();
         let project = self.plan.project_dir.as_path();
         // The supervisor itself writes there.
         let own_dir = self.file.archon_files().map(|dir| project.join(dir));
         let is_stray = |path: &&PathBuf| {
             !own_dir.as_ref().is_some_and(|dir| path.starts_with(dir))
-                && !keys
-                    .iter()
-                    .filter_map(|key| self.live.edit_paths.get(key))
-                    .any(|paths| paths.allows(path))
+                && !edit_paths.iter().any(|paths| paths.allows(path))
         };
         let name = |path: &PathBuf| path.strip_prefix(project).unwrap_or(path).display().to_string();
         let strays: Vec<String> = changed_files.iter().filter(is_stray).map(name).collect();
@@ -37,19 +34,8 @@ impl Driver<'_> {
         })
     }
 
-    /// Reads the edit paths of runs of this iteration, each once.
-    fn read_edit_paths(&mut self, keys: &[RunKey]) {
-        let iteration = self.workflow.state().iteration;
-        self.live.edit_paths.retain(|key, _| key.iteration == iteration);
-        for key in keys.iter().filter(|key| key.iteration == iteration) {
-            if self.live.edit_paths.contains_key(key) {
-                continue;
-            }
-            let dir = self.home.run_with_id(&self.run_id(*key)).ok().flatten();
-            if let Some(plan) = dir.and_then(|dir| dir.plan().ok()) {
-                let paths = EditPaths::new(&plan.spec.guards.edit_paths, plan.spec.cwd.as_path());
-                self.live.edit_paths.insert(*key, paths);
-            }
-        }
+    fn edit_paths_of(&self, key: RunKey) -> Option<EditPaths> {
+        let plan = self.home.run_with_id(&self.run_id(key)).ok()??.plan().ok()?;
+        Some(EditPaths::new(&plan.spec.guards.edit_paths, plan.spec.cwd.as_path()))
     }
 }

@@ -32,7 +32,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-/// The git worktrees of one workflow.
 #[derive(Debug)]
 pub(super) struct Worktrees {
     workflow: RunId,

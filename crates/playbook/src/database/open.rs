@@ -8,6 +8,7 @@ use crate::paths::create_private_dir;
 use longhaul_store::{Database, DatabaseError, Durability, empty_database, if_exists, replace, with_suffix};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -47,8 +48,8 @@ impl LearningDb {
         if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
     }
 
-    /// Moves the database aside if it is damaged, and opens the current one. Callers use this after a
-    /// `Damaged` error.
+    /// Reads the whole database, moves it aside if it is damaged, and opens the current one. The directory must
+    /// exist.
     pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         let path = paths.database();
         let damaged_copy = {
@@ -74,10 +75,17 @@ impl LearningDb {
         self.damaged_copy.as_deref()
     }
 
-    /// Returns every damaged database that was moved aside, oldest first.
+    /// Returns every damaged database that was moved aside, by number.
     pub fn damaged_copies(paths: &LearningPaths) -> Vec<PathBuf> {
-        let path = paths.database();
-        (1..).map(|number| damaged_path(&path, number)).take_while(|path| path.exists()).collect()
+        let database = paths.database();
+        let number = |copy: &Path| -> Option<u32> {
+            let suffix = copy.extension().filter(|_| copy.file_stem() == database.file_name())?;
+            suffix.to_str()?.strip_prefix("damaged-")?.parse().ok()
+        };
+        let files = fs::read_dir(paths.dir()).into_iter().flatten().flatten().map(|entry| entry.path());
+        // The user may have deleted some of them.
+        let copies: BTreeMap<u32, PathBuf> = files.filter_map(|file| Some((number(&file)?, file))).collect();
+        copies.into_values().collect()
     }
 
     /// Returns the paths of the learning data.
@@ -111,7 +119,7 @@ impl LearningDb {
     }
 
     /// Verifies that the whole database is readable, by reading all of it.
-    pub(crate) fn quick_check(&self) -> Result<(), DatabaseError> {
+    fn quick_check(&self) -> Result<(), DatabaseError> {
         let damage = self.database.query(|db| {
             let verdict: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
             if verdict != "ok" {

@@ -69,7 +69,7 @@ impl Target {
         let started = Instant::now();
         loop {
             match dir.try_lock() {
-                Ok(()) => break,
+                Ok(()) => return Ok(Lock { _dir: dir }),
                 Err(TryLockError::Error(source)) => return Err(failed(source)),
                 Err(TryLockError::WouldBlock) if started.elapsed() > LOCK_WAIT => {
                     return Err(FileError::Busy(self.path.clone()));
@@ -77,32 +77,15 @@ impl Target {
                 Err(TryLockError::WouldBlock) => sleep(LOCK_RETRY_DELAY),
             }
         }
-        self.clear();
-        Ok(Lock { _dir: dir })
-    }
-
-    /// Removes the temporary files of killed writers. The owner of the lock knows that no other process is
-    /// writing one.
-    fn clear(&self) {
-        for entry in fs::read_dir(&self.dir).into_iter().flatten().flatten() {
-            let name = entry.file_name();
-            let is_temporary =
-                |name: &str| name.starts_with(&self.temporary_prefix()) && name.ends_with(".new");
-            if name.to_str().is_some_and(is_temporary) {
-                // The name is hidden, so a failure is harmless.
-                drop(fs::remove_file(entry.path()));
-            }
-        }
-    }
-
-    fn temporary_prefix(&self) -> String {
-        format!(".{}.longhaul-", self.path.file_name().unwrap_or_default().display())
     }
 
     /// Writes the text to a temporary file next to the target. It is on disk when this returns, so space and
     /// permissions suffice.
     pub(super) fn prepare(&self, _lock: &Lock, text: &str) -> Result<PreparedFile, FileError> {
-        let prepared = self.dir.join(format!("{}{}.new", self.temporary_prefix(), std::process::id()));
+        let name = self.path.file_name().unwrap_or_default().display();
+        let prepared = self.dir.join(format!(".{name}.longhaul.new"));
+        // A writer that was killed may have left one. Only the owner of the lock writes one.
+        drop(fs::remove_file(&prepared));
         write_like(&self.path, &prepared, text.as_bytes())
             .map_err(|source| FileError::io("write", &self.path, source))?;
         let prepared = PreparedFile { prepared, target: self.clone() };

@@ -162,7 +162,7 @@ fn preserves_mode_and_links() {
 fn rejects_links_to_foreign_files() {
     let bashrc: &[(&str, &str)] = &[("bashrc", "alias ls=ls\n")];
     let settings: &[(&str, &str)] = &[("settings.json", "{\"model\": \"opus\"}")];
-    let leftover: &[(&str, &str)] = &[(".playbook.json.longhaul-1.new", "x")];
+    let leftover: &[(&str, &str)] = &[(".playbook.json.longhaul.new", "x")];
     let check = |existing_files: &[(&str, &str)], link: &str, target: &str| {
         let stage = Stage::new();
         let outside = stage.dir.path().join("user");

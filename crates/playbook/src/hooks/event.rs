@@ -1,7 +1,8 @@
-//! Defines the session events for which Longhaul installs hooks.
+//! Defines the session events for which Longhaul installs hooks, and the output of a hook.
 
 use crate::database::QueuedEvent;
 use longhaul_core::word_enum;
+use serde_json::Value;
 use strum::EnumString;
 
 word_enum! {
@@ -42,5 +43,25 @@ impl HookEvent {
             HookEvent::SubagentStop => Some(QueuedEvent::SubagentStop),
             HookEvent::UserPromptSubmit | HookEvent::SessionStart => None,
         }
+    }
+}
+
+/// Returns the output that adds this text to the model's context: a line of JSON (Claude Code 2.1.330).
+pub fn answer(event: HookEvent, text: &str) -> String {
+    let text = Value::from(text);
+    format!(r#"{{"hookSpecificOutput":{{"hookEventName":"{event}","additionalContext":{text}}}}}"#) + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use expect_test::expect;
+
+    #[test]
+    fn output_has_format_of_agent() {
+        expect![[r#"
+            {"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"= \"a\"\nb"}}
+        "#]]
+        .assert_eq(&answer(HookEvent::SessionStart, "= \"a\"\nb"));
     }
 }

@@ -9,17 +9,11 @@
 
 use crate::LearningPaths;
 use crate::paths::{create_private_dir, hashed_name};
-use longhaul_core::Moment;
 use longhaul_store::if_exists;
-use std::fs;
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
-use std::time::{Duration, UNIX_EPOCH};
-
-// A session that is resumed after a month may receive the playbook again.
-const MARKER_LIFETIME: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Whether to inject the playbook now.
 #[derive(Debug)]
@@ -60,22 +54,6 @@ pub fn clear_injection(paths: &LearningPaths, session: &str) -> io::Result<()> {
     if_exists(fs::remove_file(marker_path(paths, session))).map(drop)
 }
 
-/// Removes the markers and recorded APIs of sessions that are too old to be resumed.
-pub fn prune_markers(paths: &LearningPaths, now: Moment) {
-    let now = UNIX_EPOCH + Duration::from_millis(now.0);
-    // A file that cannot be read or removed is harmless.
-    let dirs = [paths.injection_markers(), paths.apis()].into_iter().filter_map(|dir| fs::read_dir(dir).ok());
-    for entry in dirs.flatten().flatten() {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-        if modified
-            .and_then(|modified| now.duration_since(modified).ok())
-            .is_some_and(|age| age > MARKER_LIFETIME)
-        {
-            drop(fs::remove_file(entry.path()));
-        }
-    }
-}
-
 /// Returns the path of the marker. Its name is a hash, because a session's name may be any text.
 fn marker_path(paths: &LearningPaths, session: &str) -> PathBuf {
     paths.injection_markers().join(hashed_name(session, 16))
@@ -84,7 +62,6 @@ fn marker_path(paths: &LearningPaths, session: &str) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs::File;
     use std::thread;
 
     #[test]
@@ -124,20 +101,5 @@ mod tests {
         fs::write(paths.dir(), "in the way").expect("it can be written");
         assert!(matches!(claim_injection(&paths, "a"), InjectionClaim::Unknown(_)));
         assert!(clear_injection(&paths, "a").is_err());
-    }
-
-    #[test]
-    fn prunes_old_markers() {
-        let (_home, paths) = LearningPaths::temporary();
-        let now = Duration::from_secs(1_800_000_000);
-        for (session, age) in [("old", MARKER_LIFETIME + Duration::from_secs(1)), ("young", MARKER_LIFETIME)]
-        {
-            claim_injection(&paths, session);
-            let file = File::options().write(true).open(marker_path(&paths, session)).expect("it is there");
-            file.set_modified(UNIX_EPOCH + now - age).expect("it can be changed");
-        }
-        prune_markers(&paths, Moment(now.as_millis() as u64));
-        assert!(!was_injected(&paths, "old"));
-        assert!(was_injected(&paths, "young"));
     }
 }

@@ -84,8 +84,18 @@ impl SettingsFile {
                 settings.insert(requested).map_err(|shape| self.shape_error(&shape))?;
             }
         }
-        while let Some(entry) = self.unneeded(settings.entries(), requested, replace_ace) {
-            entry.remove();
+        let mut kept: Vec<&HookEntry> = Vec::new();
+        for entry in settings.entries() {
+            match requested.iter().find(|wanted| entry.matches(wanted) && !kept.contains(wanted)) {
+                _ if !entry.is_longhaul(&self.program_name) => {
+                    if replace_ace && entry.is_ace() {
+                        entry.remove();
+                    }
+                }
+                Some(wanted) => kept.push(wanted),
+                // It is not requested, or a duplicate.
+                None => entry.remove(),
+            }
         }
         Ok(self.change(before, &settings, needs_backup))
     }
@@ -155,24 +165,6 @@ impl SettingsFile {
         let warnings =
             warnings.into_iter().filter_map(|(applies, warning)| applies.then_some(warning)).collect();
         SettingsChange { path: self.path.clone(), before, after, needs_backup, warnings }
-    }
-
-    /// Returns the first hook to remove: a Longhaul hook that is not requested or is a duplicate, or with
-    /// `replace_ace` an ACE hook.
-    fn unneeded(&self, entries: Vec<Entry>, requested: &[HookEntry], replace_ace: bool) -> Option<Entry> {
-        let mut seen: Vec<&HookEntry> = Vec::new();
-        entries.into_iter().find(|entry| {
-            if !entry.is_longhaul(&self.program_name) {
-                return replace_ace && entry.is_ace();
-            }
-            match requested.iter().find(|requested| entry.matches(requested) && !seen.contains(requested)) {
-                Some(first) => {
-                    seen.push(first);
-                    false
-                }
-                None => true,
-            }
-        })
     }
 }
 

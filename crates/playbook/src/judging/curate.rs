@@ -1,9 +1,8 @@
 //! Asks the curator how to change the playbook. The curator sees the reflection and the playbook, never the
 //! transcript: text from a transcript reaches a playbook only through two judges.
 
-use super::question::{JudgeQuestion, JudgingError, ask};
+use super::question::{JudgeQuestion, JudgingError, ask, render_playbook};
 use super::reflection::Reflection;
-use super::render_playbook;
 use crate::templates::{Template, Templates};
 use crate::{Judge, Playbook};
 use serde_json::Value;
@@ -24,8 +23,11 @@ pub async fn curate(
     }
     // Serializing texts and names never fails. In JSON `<\/` equals `</`, and it closes no tag.
     let findings = serde_json::to_string_pretty(reflection).unwrap_or_default().replace("</", "<\\/");
-    let playbook = render_playbook::points(&render_playbook::with_updated_counters(playbook, reflection));
-    let values = [("reflector_output", &*findings), ("playbook", &*playbook)];
+    let mut counted = playbook.clone();
+    for tag in &reflection.tags {
+        counted.count(&tag.name, tag.tag);
+    }
+    let values = [("reflector_output", &*findings), ("playbook", &*render_playbook(&counted))];
     let prompt = templates.fill(Template::Curator, &values)?;
     let object = ask(judge, JudgeQuestion::Curator, &prompt, &["operations"]).await?;
     Ok(match object.get("operations") {

@@ -8,13 +8,12 @@
 //! third parties.
 
 mod calls;
-mod cited;
 mod noise;
 mod rows;
 
 pub use rows::row_ids;
 
-use crate::{PointId, UserError};
+use crate::{PointId, Section, UserError};
 use longhaul_agent::transcript_message::{EventKind, TranscriptMessage};
 use longhaul_agent::{Conversation, default_dialect, estimated_tokens};
 use longhaul_store::redact;
@@ -94,13 +93,29 @@ impl Excerpt {
     }
 }
 
-/// Returns the points that the agent cites in these messages, in order of first citation.
+/// Returns the points that the agent cites in these messages, in order of first citation: `[pat-001]`, or
+/// `[kpt_001]` of old playbooks.
 pub(super) fn cited(messages: &[ExcerptMessage]) -> Vec<PointId> {
     let mut cited = Vec::new();
     for message in messages.iter().filter(|message| message.role == Role::Assistant) {
-        cited::collect(&message.content, &mut cited);
+        let parts = message.content.split('[').skip(1).filter_map(|part| part.split_once(']'));
+        for (name, _) in parts.filter(|(name, _)| is_point_name(name)) {
+            let name = PointId::from(name);
+            if !cited.contains(&name) {
+                cited.push(name);
+            }
+        }
     }
     cited
+}
+
+fn is_point_name(name: &str) -> bool {
+    let number = match name.split_once('-') {
+        Some((slug, number)) if Section::ALL.iter().any(|section| section.slug() == slug) => Some(number),
+        Some(_) => None,
+        None => name.strip_prefix("kpt_"),
+    };
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn visible_text(message: &TranscriptMessage, outcomes: &calls::ToolOutcomes<'_>) -> Option<(Role, String)> {

@@ -1,7 +1,8 @@
 //! Asks a judge for a JSON object and defines why there may be no usable answer.
 
 use super::reply::object_with;
-use crate::{Judge, JudgeError, UserError};
+use crate::points::render_points;
+use crate::{Judge, JudgeError, Playbook, UserError};
 use longhaul_core::Fault;
 use serde_json::{Map, Value};
 use strum::{Display, IntoStaticStr};
@@ -67,6 +68,16 @@ pub(super) async fn ask(
         ),
         "try another model with AGENTIC_CONTEXT_MODEL",
     )))
+}
+
+/// Renders a playbook in the same format as for sessions. No point can close the tag around it.
+pub(super) fn render_playbook(playbook: &Playbook) -> String {
+    if playbook.is_empty() {
+        // A model may take an empty space for an error.
+        return "(there are no points yet)".to_owned();
+    }
+    let points: Vec<_> = playbook.points().collect();
+    render_points(&points, 0).replace("</playbook>", "< /playbook>")
 }
 
 /// Returns a value as text. Some models return a list or an object where a text is required.

@@ -3,12 +3,11 @@
 //! A transcript that is too long for the model is read in separate parts, and the reflections are merged. If
 //! there are too many parts, only the newest are read, because they teach most.
 
+use super::Excerpt;
 use super::chunks::{newest, parts, token_count};
 use super::excerpt::{ExcerptMessage, as_json, cited};
-use super::merge_reflections::merge;
-use super::question::{JudgeQuestion, JudgingError, ask, to_text};
-use super::reflection::Reflection;
-use super::{Excerpt, render_playbook};
+use super::question::{JudgeQuestion, JudgingError, ask, render_playbook, to_text};
+use super::reflection::{Reflection, merge};
 use crate::points::{PointVerdict, Tag};
 use crate::templates::{Template, Templates};
 use crate::{Judge, Playbook, UserError};
@@ -44,7 +43,7 @@ pub async fn reflect(
     playbook: &Playbook,
     templates: &Templates,
 ) -> Result<ReflectionResult, JudgingError> {
-    let playbook = render_playbook::points(playbook);
+    let playbook = render_playbook(playbook);
     let prompt = |messages: &[ExcerptMessage]| prompt(templates, &playbook, messages);
     let fixed_tokens = estimated_tokens(&prompt(&[])?) + BRACKETS_TOKENS;
     let room = judge.prompt_tokens_max().saturating_sub(fixed_tokens);

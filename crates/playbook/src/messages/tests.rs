@@ -110,7 +110,7 @@ async fn sends_expected_request() {
             host: HOST
             content-length: 119
 
-            {"model":"claude-sonnet-4-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learned?\nä"}]}"#]],
+            {"max_tokens":4096,"messages":[{"content":"What is \"to be\" learned?\nä","role":"user"}],"model":"claude-sonnet-4-5"}"#]],
     )
     .await;
     check("claude-opus-5[1m]", Credential::Token("sk-ant-oat-dummy".to_owned()), expect![[r#"
@@ -124,7 +124,7 @@ async fn sends_expected_request() {
         host: HOST
         content-length: 115
 
-        {"model":"claude-opus-5","max_tokens":4096,"messages":[{"role":"user","content":"What is \"to be\" learned?\nä"}]}"#]]).await;
+        {"max_tokens":4096,"messages":[{"content":"What is \"to be\" learned?\nä","role":"user"}],"model":"claude-opus-5"}"#]]).await;
 }
 
 #[tokio::test]

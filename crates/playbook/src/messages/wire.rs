@@ -2,20 +2,8 @@
 
 use super::{ANSWER_TOKENS_MAX, Answer};
 use longhaul_core::Tokens;
-use serde::{Deserialize, Serialize};
-
-#[derive(Serialize)]
-struct Request<'a> {
-    model: &'a str,
-    max_tokens: u64,
-    messages: [RequestMessage<'a>; 1],
-}
-
-#[derive(Serialize)]
-struct RequestMessage<'a> {
-    role: &'a str,
-    content: &'a str,
-}
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 #[derive(Deserialize)]
 struct Message {
@@ -44,23 +32,9 @@ struct Usage {
     cache_creation_input_tokens: Option<u64>,
 }
 
-#[derive(Deserialize)]
-struct ErrorResponse {
-    error: RefusalError,
-}
-
-#[derive(Deserialize)]
-struct RefusalError {
-    #[serde(rename = "type", default)]
-    kind: String,
-    #[serde(default)]
-    message: String,
-}
-
-pub(super) fn request(model: &str, prompt: &str) -> Vec<u8> {
-    let messages = [RequestMessage { role: "user", content: prompt }];
-    serde_json::to_vec(&Request { model, max_tokens: ANSWER_TOKENS_MAX, messages })
-        .expect("a request has only string keys")
+pub(super) fn request(model: &str, prompt: &str) -> String {
+    let messages = [json!({ "role": "user", "content": prompt })];
+    json!({ "model": model, "max_tokens": ANSWER_TOKENS_MAX, "messages": messages }).to_string()
 }
 
 /// Parses the message of a response, or returns what is wrong with it. A message without text is valid.
@@ -91,7 +65,11 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, String> {
 /// Returns the kind and the message of an error, each in one line of any length. `None` if the response is
 /// not from the API.
 pub(super) fn refusal(body: &[u8]) -> Option<(String, String)> {
-    let refusal: ErrorResponse = serde_json::from_slice(body).ok()?;
-    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    Some((one_line(&refusal.error.kind), one_line(&refusal.error.message)))
+    let response: Value = serde_json::from_slice(body).ok()?;
+    let error = response.get("error")?.as_object()?;
+    let one_line = |key: &str| {
+        let text = error.get(key).and_then(Value::as_str).unwrap_or_default();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    Some((one_line("type"), one_line("message")))
 }

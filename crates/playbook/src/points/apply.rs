@@ -169,8 +169,9 @@ impl Applier {
 
 /// Returns the section of this title, and also the title if it is unknown.
 fn section_of(title: Option<&str>, default: Section) -> (Section, Option<String>) {
-    let Some(title) = title.filter(|title| !title.trim().is_empty()) else { return (default, None) };
-    let section = Section::from_title(title);
-    let is_known = title.trim().eq_ignore_ascii_case(section.title());
-    (section, (!is_known).then(|| title.to_owned()))
+    let Some(title) = title else { return (default, None) };
+    match Section::from_title(title) {
+        Some(section) => (section, None),
+        None => (Section::Others, Some(title.to_owned())),
+    }
 }

@@ -1,10 +1,10 @@
 //! Renders a playbook for a session in the established format: one point per line by section, with its id and
 //! its counters.
 
+use super::TextSize;
 use super::select::choose;
 use crate::templates::{Template, Templates};
 use crate::{Playbook, Point, Section, UserError};
-use longhaul_agent::estimated_tokens;
 use std::collections::BTreeSet;
 
 /// The text to inject into a session.
@@ -20,34 +20,34 @@ pub struct Injection {
 
 /// Renders the playbook for a session that starts with this prompt, or returns `None` if no point fits.
 ///
-/// If the playbook exceeds `max_tokens` ([`estimated_tokens`], including the introduction), the
-/// points that fit the prompt best are included. The text then ends with the number of omitted points. The
-/// result is deterministic.
+/// If the text, including the introduction, exceeds the limit, the points that fit the prompt best are included.
+/// The text then ends with the number of omitted points. The result is deterministic.
 pub fn inject(
     playbook: &Playbook,
     prompt: &str,
-    max_tokens: Option<u64>,
+    limit: TextSize,
     templates: &Templates,
 ) -> Result<Option<Injection>, UserError> {
     let points: Vec<(Section, &Point)> =
         playbook.points().filter(|(_, point)| !point.text.trim().is_empty()).collect();
     let framed = |text: &str| templates.fill(Template::Playbook, &[("key_points", text)]);
     let whole = framed(&render_points(&points, 0))?;
-    let fits = |text: &str| max_tokens.is_none_or(|max_tokens| estimated_tokens(text) <= max_tokens);
+    let fits = |text: &str| TextSize::measure(text).fits_in(limit);
     if points.is_empty() {
         return Ok(None);
     }
     if fits(&whole) {
         return Ok(Some(Injection { text: whole, points: points.len(), omitted: 0 }));
     }
-    let frame = estimated_tokens(&framed(&omission_note(points.len()))?);
-    let room = max_tokens.unwrap_or(u64::MAX).saturating_sub(frame);
+    let frame = TextSize::measure(&framed(&omission_note(points.len()))?);
+    let room = limit.saturating_sub(frame);
     let mut chosen = choose(
         &points,
         prompt,
         room,
-        |point| estimated_tokens(&line(point)) + 1,
-        |section| estimated_tokens(&heading(section)) + 1,
+        |point| TextSize::measure(&line(point)) + TextSize::measure("\n"),
+        // The second line break ends the section.
+        |section| TextSize::measure(&heading(section)) + TextSize::measure("\n\n"),
     );
     loop {
         let in_order: BTreeSet<usize> = chosen.iter().copied().collect();

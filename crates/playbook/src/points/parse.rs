@@ -102,8 +102,7 @@ impl Reader {
         let mut nameless = Vec::new();
         for (title, points) in sections {
             let path = format!("sections.{title}");
-            let section = Section::ALL.iter().copied().find(|section| is_title_of(&title, *section));
-            let Some(section) = section else {
+            let Some(section) = Section::from_title(&title) else {
                 self.warn(&path, "is not a section of a playbook; it is kept but never injected");
                 playbook.unknown_sections.insert(title, points);
                 continue;
@@ -218,10 +217,6 @@ fn old_name(before: &[Point], used_names: &[String]) -> PointId {
     let highest: u64 = before.iter().filter_map(number).max().unwrap_or(0);
     let names = (1..).map(|step| format!("kpt_{:03}", highest.saturating_add(step)));
     PointId::from(names.into_iter().find(|name| !used_names.contains(name)).unwrap_or_default())
-}
-
-fn is_title_of(title: &str, section: Section) -> bool {
-    title.trim().eq_ignore_ascii_case(section.title())
 }
 
 fn list(path: &str, points: Value) -> Result<Vec<Value>, ReadError> {

@@ -37,11 +37,9 @@ impl Section {
         }
     }
 
-    /// Returns the section of this title, ignoring case and surrounding space. An unknown or empty title
-    /// returns [`Section::Others`].
-    pub fn from_title(title: &str) -> Section {
+    /// Returns the section of this title, ignoring case and surrounding space.
+    pub fn from_title(title: &str) -> Option<Section> {
         let title = title.trim();
-        let named = Section::ALL.iter().copied().find(|section| section.title().eq_ignore_ascii_case(title));
-        named.unwrap_or(Section::Others)
+        Section::ALL.iter().copied().find(|section| section.title().eq_ignore_ascii_case(title))
     }
 }

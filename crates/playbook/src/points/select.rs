@@ -2,6 +2,7 @@
 //! with a good record. Part of the space is reserved for preferences and mistakes, whatever the prompt is
 //! about.
 
+use super::TextSize;
 use super::similarity::terms;
 use crate::{Point, Section};
 use std::cmp::Ordering;
@@ -21,28 +22,33 @@ const FREQUENCY_WEIGHT: f64 = 0.1;
 pub(super) fn choose(
     points: &[(Section, &Point)],
     prompt: &str,
-    room: u64,
-    cost: impl Fn(&Point) -> u64,
-    heading: impl Fn(Section) -> u64,
+    room: TextSize,
+    size: impl Fn(&Point) -> TextSize,
+    heading_size: impl Fn(Section) -> TextSize,
 ) -> Vec<usize> {
     let ranked = rank(points, prompt);
     let mut headings: BTreeSet<Section> = BTreeSet::new();
     let mut chosen: Vec<usize> = Vec::new();
-    let mut used = 0;
-    let mut take = |indices: &mut dyn Iterator<Item = usize>, room: u64| {
+    let mut used = TextSize::default();
+    let mut take = |indices: &mut dyn Iterator<Item = usize>, room: TextSize| {
         for index in indices {
             let (section, point) = points[index];
-            let heading_cost = if headings.contains(&section) { 0 } else { heading(section) };
+            if chosen.contains(&index) {
+                continue;
+            }
+            let heading =
+                if headings.contains(&section) { TextSize::default() } else { heading_size(section) };
+            let total = used + heading + size(point);
             // A long point that does not fit must not exclude shorter ones.
-            if !chosen.contains(&index) && used + heading_cost + cost(point) <= room {
-                used += heading_cost + cost(point);
+            if total.fits_in(room) {
+                used = total;
                 headings.insert(section);
                 chosen.push(index);
             }
         }
     };
     let is_reserved = |index: &usize| is_reserved(points[*index].0);
-    take(&mut ranked.iter().copied().filter(is_reserved), room / RESERVED_SHARE);
+    take(&mut ranked.iter().copied().filter(is_reserved), room.divided_by(RESERVED_SHARE));
     take(&mut ranked.iter().copied(), room);
     chosen
 }

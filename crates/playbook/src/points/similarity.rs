@@ -36,26 +36,23 @@ pub fn threshold(setting: Option<&str>) -> (f64, Option<String>) {
 /// that resembles one of a group belongs to the group.
 pub(super) fn merge_duplicates(playbook: &mut Playbook, threshold: f64) -> Vec<AppliedChange> {
     let firsts = firsts(playbook, threshold);
-    let mut joined = Vec::new();
-    let mut index = 0;
-    let mut duplicates: Vec<(usize, Point)> = Vec::new();
+    let mut points: Vec<(Section, Option<Point>)> = Vec::new();
     for section in Section::ALL.iter().copied() {
-        for point in std::mem::take(playbook.section_mut(section)) {
-            match firsts.get(index).filter(|first| **first < index) {
-                Some(first) => duplicates.push((*first, point)),
-                None => playbook.section_mut(section).push(point),
-            }
-            index += 1;
-        }
+        let taken = std::mem::take(playbook.section_mut(section)).into_iter();
+        points.extend(taken.map(|point| (section, Some(point))));
     }
-    for (first, point) in duplicates {
-        // The remaining points have moved up by the number of duplicates before them.
-        let before = firsts.iter().enumerate().take(first).filter(|(index, first)| **first < *index).count();
-        if let Some(original) = playbook.points_mut().nth(first - before) {
+    let mut joined = Vec::new();
+    for (index, first) in firsts.into_iter().enumerate().filter(|(index, first)| first < index) {
+        if let Some(point) = points[index].1.take()
+            && let Some(original) = &mut points[first].1
+        {
             let (from, text) = (point.name.clone(), point.text.clone());
             joined.push(AppliedChange::Joined { name: original.name.clone(), from, text });
             absorb(original, point);
         }
+    }
+    for (section, point) in points {
+        playbook.section_mut(section).extend(point);
     }
     joined
 }

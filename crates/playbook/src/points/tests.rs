@@ -11,7 +11,7 @@ pub(super) fn playbook(text: &str) -> Playbook {
     let mut section = Section::Others;
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
         if let Some(title) = line.strip_prefix("## ") {
-            section = Section::from_title(title);
+            section = Section::from_title(title).expect("a section");
             continue;
         }
         let mut words = line.splitn(3, ' ');

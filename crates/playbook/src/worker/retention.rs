@@ -2,42 +2,71 @@
 //! removed.
 
 use crate::database::LearningDb;
-use crate::hooks::prune_markers;
 use longhaul_core::{Moment, Span};
 use longhaul_store::DatabaseError;
-use std::fs;
+use std::fs::{self, DirEntry};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 // A user may look up the result of a session for this long.
 const DONE_LIFETIME: Span = Span::from_hours(30 * 24);
+// A session that is resumed after a month may receive the playbook again.
+const MARKER_LIFETIME: Span = Span::from_hours(30 * 24);
 // A transcript is stored a moment before it is queued.
 const UNQUEUED_LIFETIME: Span = Span::from_hours(1);
 
 pub(super) fn prune(learning: &mut LearningDb, now: Moment) -> Result<(), DatabaseError> {
-    prune_markers(learning.paths(), now);
-    learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))?;
-    // A file that cannot be read or removed only takes some space.
-    for entry in fs::read_dir(learning.paths().retained()).into_iter().flatten().flatten() {
-        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
-        let age = modified
-            .and_then(|modified| (UNIX_EPOCH + Duration::from_millis(now.0)).duration_since(modified).ok());
-        let is_old = age.is_some_and(|age| age > UNQUEUED_LIFETIME.to_std());
+    let paths = learning.paths();
+    for dir in [paths.injection_markers(), paths.apis()] {
+        old_files(&dir, now, MARKER_LIFETIME).for_each(|path| drop(fs::remove_file(path)));
+    }
+    for path in old_files(&paths.retained(), now, UNQUEUED_LIFETIME) {
         // The names are hashes, so they identify a transcript that was queued under another path.
-        if is_old && !learning.is_needed(&entry.file_name().to_string_lossy())? {
-            drop(fs::remove_file(entry.path()));
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if !learning.is_needed(&name)? {
+            drop(fs::remove_file(&path));
         }
     }
-    Ok(())
+    learning.delete_done(Moment(now.0.saturating_sub(DONE_LIFETIME.0)))
+}
+
+/// Returns the files that were written longer ago than this. A file that cannot be read or removed only takes
+/// some space.
+fn old_files(dir: &Path, now: Moment, lifetime: Span) -> impl Iterator<Item = PathBuf> {
+    let now = UNIX_EPOCH + Duration::from_millis(now.0);
+    let is_old = move |entry: &DirEntry| {
+        let modified = entry.metadata().and_then(|metadata| metadata.modified()).ok();
+        let age = modified.and_then(|modified| now.duration_since(modified).ok());
+        age.is_some_and(|age| age > lifetime.to_std())
+    };
+    fs::read_dir(dir).into_iter().flatten().flatten().filter(is_old).map(|entry| entry.path())
 }
 
 #[cfg(test)]
 mod tests {
     use super::prune;
     use crate::database::{JudgeKind, Queued, QueuedEvent};
+    use crate::hooks::{claim_injection, was_injected};
     use crate::{LearningDb, LearningPaths, retain_transcript};
     use longhaul_core::{Moment, Span};
     use std::os::unix::fs::symlink;
     use std::time::{SystemTime, UNIX_EPOCH};
+
+    fn now() -> Moment {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis();
+        Moment(u64::try_from(now).expect("it is before the end of time"))
+    }
+
+    #[test]
+    fn prunes_old_markers() {
+        let (_home, paths) = LearningPaths::temporary();
+        let mut learning = LearningDb::open(&paths).expect("a database");
+        claim_injection(&paths, "a");
+        prune(&mut learning, now() + Span::from_hours(29 * 24)).expect("it can be read");
+        assert!(was_injected(&paths, "a"));
+        prune(&mut learning, now() + Span::from_hours(31 * 24)).expect("it can be read");
+        assert!(!was_injected(&paths, "a"));
+    }
 
     #[test]
     fn prunes_transcript_after_it_was_learned() {
@@ -56,8 +85,7 @@ mod tests {
             judge: JudgeKind::Api,
             destination: "https://api.example".to_owned(),
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis();
-        let now = Moment(u64::try_from(now).expect("it is before the end of time"));
+        let now = now();
         let later = now + Span::from_hours(2);
         // The transcript is about to be queued.
         prune(&mut learning, now).expect("it can be read");

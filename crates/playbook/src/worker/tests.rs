@@ -1,12 +1,11 @@
 use super::*;
 use crate::database::{Queued, QueuedEvent};
-use crate::judge::{Clock, RequestObserver};
-use crate::judging::{Reflection, ReflectionResult};
-use crate::{JudgeError, JudgeReply};
+use crate::judge::RequestObserver;
+use crate::{JudgeError, JudgeReply, Templates};
 use async_trait::async_trait;
 use expect_test::{Expect, expect};
 use longhaul_core::{Fault, Now, Tokens, Usd};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::VecDeque;
 use std::fs;
 use std::path::PathBuf;
@@ -25,8 +24,6 @@ struct Stage {
     later: Mutex<VecDeque<(Moment, Queued)>>,
     answers: Mutex<VecDeque<Result<&'static str, JudgeError>>>,
     prompts: Mutex<Vec<String>>,
-    /// Contents of the playbook by slice. A slice occurs at most once.
-    playbook: Mutex<Vec<(i64, String)>>,
     events: Mutex<Vec<String>>,
 }
 
@@ -50,7 +47,7 @@ impl Judge for Stage {
         self.prompts.lock().expect("one thread").push(prompt.to_owned());
         let answer = self.answers.lock().expect("one thread").pop_front().unwrap_or(Ok("fine"));
         answer.map(|text| JudgeReply {
-            text: text.to_owned(),
+            text: json!({ "analysis": text, "bullet_tags": [], "operations": [] }).to_string(),
             model: "small".to_owned(),
             tokens: Tokens { input: 10, output: 2, ..Tokens::default() },
             cost: Some(Usd(7)),
@@ -62,60 +59,21 @@ impl Judge for Stage {
     }
 
     fn prompt_tokens_max(&self) -> u64 {
-        1_000
-    }
-}
-
-#[async_trait]
-impl WorkerSteps for Stage {
-    async fn reflect(
-        &self,
-        subject: &StepInput<'_>,
-        judge: &dyn Judge,
-    ) -> Result<ReflectionResult, StepError> {
-        let text = String::from_utf8_lossy(subject.bytes);
-        let unjudged = text.lines().filter(|line| {
-            let row: Value = serde_json::from_str(line).unwrap_or_default();
-            row["uuid"].as_str().is_none_or(|uuid| !subject.is_judged(uuid))
-        });
-        let unjudged: Vec<&str> = unjudged.collect();
-        let reply = judge
-            .ask(&format!("reflect on {}", unjudged.join(" ")), &|_, _| {})
-            .await
-            .map_err(StepError::Judge)?;
-        let reflection = Reflection { analysis: reply.text, tags: Vec::new() };
-        Ok(ReflectionResult { reflection, notes: Vec::new() })
-    }
-
-    async fn curate(
-        &self,
-        _subject: &StepInput<'_>,
-        reflection: &Reflection,
-        judge: &dyn Judge,
-    ) -> Result<Vec<Value>, StepError> {
-        let prompt = format!("curate {}", reflection.analysis);
-        let reply = judge.ask(&prompt, &|_, _| {}).await.map_err(StepError::Judge)?;
-        Ok(vec![json!(reply.text)])
-    }
-
-    fn learn(
-        &self,
-        _learning: &mut LearningDb,
-        subject: &StepInput<'_>,
-        reflection: &Reflection,
-        operations: &[Value],
-    ) -> Result<String, StepError> {
-        let mut playbook = self.playbook.lock().expect("one thread");
-        if playbook.iter().all(|(slice, _)| *slice != subject.slice) {
-            playbook.push((subject.slice, format!("{} {}", reflection.analysis, operations[0])));
-        }
-        Ok("one new point".to_owned())
+        100_000
     }
 }
 
 impl Stage {
     fn new() -> Stage {
         let dir = tempfile::tempdir().expect("a temporary directory");
+        for name in ["shop", "prompts"] {
+            fs::create_dir(dir.path().join(name)).expect("a directory");
+        }
+        let prompts =
+            [("reflector.txt", "reflect on {transcript}"), ("curator.txt", "curate {reflector_output}")];
+        for (name, text) in prompts {
+            fs::write(dir.path().join("prompts").join(name), text).expect("a file");
+        }
         Stage {
             paths: LearningPaths::in_home(dir.path()),
             dir,
@@ -123,7 +81,6 @@ impl Stage {
             later: Mutex::default(),
             answers: Mutex::default(),
             prompts: Mutex::default(),
-            playbook: Mutex::default(),
             events: Mutex::default(),
         }
     }
@@ -135,14 +92,17 @@ impl Stage {
 
     fn transcript(&self, name: &str, rows: &[&str]) -> PathBuf {
         let path = self.dir.path().join(name);
-        let rows: String = rows.iter().map(|row| format!("{}\n", json!({ "uuid": row }))).collect();
-        fs::write(&path, rows).expect("a file");
+        let row = |row: &&str| {
+            let message = json!({ "role": "user", "content": row });
+            format!("{}\n", json!({ "type": "user", "uuid": row, "message": message }))
+        };
+        fs::write(&path, rows.iter().map(row).collect::<String>()).expect("a file");
         path
     }
 
     fn queued(&self, name: &str) -> Queued {
         Queued {
-            project: "/home/demo/shop".into(),
+            project: self.dir.path().join("shop"),
             session: None,
             transcript: self.dir.path().join(name),
             event: QueuedEvent::SessionEnd,
@@ -197,13 +157,15 @@ impl Stage {
                 }
             });
         };
+        let rules =
+            LearnRules { templates: Templates::in_dir(&self.dir.path().join("prompts")), threshold: 1.0 };
         let worker = Worker {
             paths: &self.paths,
             judge: self,
             kind: JudgeKind::Api,
             destination: API,
             transcript: only,
-            steps: self,
+            rules: &rules,
             clock: self,
             linger,
             on_event: &on_event,
@@ -237,6 +199,13 @@ impl Stage {
     }
 }
 
+/// Returns the question about these rows.
+fn reflect_on(rows: &[&str]) -> String {
+    let messages: Vec<String> =
+        rows.iter().map(|row| format!(r#"{{"role":"user","content":"{row}"}}"#)).collect();
+    format!("reflect on [\n{}\n]", messages.join(",\n"))
+}
+
 fn down(retry: RetryAdvice) -> JudgeError {
     JudgeError { fault: Fault::Overloaded, retry, message: "the API is overloaded".to_owned(), requests: 3 }
 }
@@ -254,11 +223,11 @@ fn learns_each_item_once_oldest_first() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learned: one new point
+        0s one learned: no new points
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one new point
+        0s two learned: no new points
         0s one empty: it contains nothing new
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
@@ -273,12 +242,11 @@ fn learns_each_item_once_oldest_first() {
 #[test]
 fn writes_diagnostics_if_project_enables_them() {
     let stage = Stage::new();
-    let project = stage.dir.path().join("shop");
-    fs::create_dir_all(project.join(".claude/diagnostic_mode")).expect("a directory");
-    stage.transcript("one", &["a"]);
-    stage.enqueue(&Queued { project: project.clone(), ..stage.queued("one") });
+    let settings = stage.dir.path().join("shop/.claude");
+    fs::create_dir_all(settings.join("diagnostic_mode")).expect("a directory");
+    stage.queue("one", &["a"]);
     stage.work(false);
-    let texts = fs::read_dir(project.join(".claude/diagnostic")).expect("there are texts");
+    let texts = fs::read_dir(settings.join("diagnostic")).expect("there are texts");
     let mut texts: Vec<String> = texts
         .map(|text| {
             let path = text.expect("it can be read").path();
@@ -291,8 +259,8 @@ fn writes_diagnostics_if_project_enables_them() {
         .collect();
     texts.sort();
     expect![[r#"
-        curator.txt: # CURATOR PROMPT | curate fine | # CURATOR RESPONSE | fine
-        reflector.txt: # REFLECTOR PROMPT | reflect on {"uuid":"a"} | # REFLECTOR RESPONSE | fine
+        curator.txt: # CURATOR PROMPT | curate { |   "analysis": "fine", |   "bullet_tags": [] | } | # CURATOR RESPONSE | {"analysis":"fine","bullet_tags":[],"operations":[]}
+        reflector.txt: # REFLECTOR PROMPT | reflect on [ | {"role":"user","content":"a"} | ] | # REFLECTOR RESPONSE | {"analysis":"fine","bullet_tags":[],"operations":[]}
     "#]]
     .assert_eq(&texts.concat());
 }
@@ -317,7 +285,7 @@ fn judges_only_new_part_of_continued_session() {
     stage.queue("one", &["a", "b"]);
     stage.work(false);
     let prompts = stage.prompts();
-    assert_eq!(prompts[2], r#"reflect on {"uuid":"b"}"#);
+    assert_eq!(prompts[2], reflect_on(&["b"]));
 }
 
 #[test]
@@ -329,7 +297,7 @@ fn skips_rows_judged_in_another_file() {
     let worked = stage.work(false);
     assert_eq!((worked.learned, worked.empty), (2, 1));
     let prompts = stage.prompts();
-    assert_eq!(prompts[2], r#"reflect on {"uuid":"c"}"#);
+    assert_eq!(prompts[2], reflect_on(&["c"]));
     assert_eq!(prompts.len(), 4);
 }
 
@@ -338,14 +306,11 @@ fn judges_new_rows_of_replaced_transcript() {
     let stage = Stage::new();
     stage.queue("one", &["a", "b", "c"]);
     stage.work(false);
-    for (rows, expected) in [
-        (&["c", "d"][..], r#"{"uuid":"d"}"#),
-        (&["x", "y", "z", "c"], r#"{"uuid":"x"} {"uuid":"y"} {"uuid":"z"}"#),
-    ] {
+    for (rows, expected) in [(&["c", "d"][..], &["d"][..]), (&["x", "y", "z", "c"], &["x", "y", "z"])] {
         stage.prompts();
         stage.queue("one", rows);
         stage.work(false);
-        assert_eq!(stage.prompts()[0], format!("reflect on {expected}"));
+        assert_eq!(stage.prompts()[0], reflect_on(expected));
     }
 }
 
@@ -370,11 +335,11 @@ fn retries_api_by_backoff_of_runs() {
         38s one begins at byte 0
         38s one reflected
         38s one curated
-        38s one learned: one new point
+        38s one learned: no new points
         38s two begins at byte 0
         38s two reflected
         38s two curated
-        38s two learned: one new point
+        38s two learned: no new points
     "#]]);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_backoff"), 0);
@@ -459,11 +424,11 @@ fn reports_needs_person_once_and_keeps_queue() {
         0s one begins at byte 0
         0s one reflected
         0s one curated
-        0s one learned: one new point
+        0s one learned: no new points
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one new point
+        0s two learned: no new points
     "#]]);
 }
 
@@ -490,10 +455,10 @@ fn keeps_failed_items_for_manual_retry() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one new point
+        0s two learned: no new points
         0s one begins at byte 0
         0s one curated
-        0s one learned: one new point
+        0s one learned: no new points
     "#]]);
     // The reflector's answer was stored.
     assert_eq!(stage.prompts().len(), 5);
@@ -513,7 +478,7 @@ fn unreadable_transcript_fails() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one new point
+        0s two learned: no new points
     "#]]);
 }
 
@@ -550,7 +515,7 @@ fn recovers_from_damaged_database() {
         0s two begins at byte 0
         0s two reflected
         0s two curated
-        0s two learned: one new point
+        0s two learned: no new points
     "#]]);
 }
 
@@ -580,7 +545,7 @@ fn invalid_stored_answer_fails_only_its_slice() {
 #[test]
 fn judges_rows_once_after_file_changes() {
     type Change = fn(&Stage);
-    let check = |change: Change, expected: &[&str]| {
+    let check = |change: Change| {
         let stage = Stage::new().answering([Ok("good"), Err(down(RetryAdvice::Later(None)))]);
         stage.queue("one", &["a", "b"]);
         // The curator is unavailable.
@@ -594,12 +559,11 @@ fn judges_rows_once_after_file_changes() {
         stage.queue("other", &["x", "y"]);
         stage.work(false);
         let prompts = stage.prompts();
-        let reflected: Vec<&str> =
-            prompts.iter().filter_map(|prompt| prompt.strip_prefix("reflect on ")).collect();
-        assert_eq!(reflected, expected);
+        let reflected: Vec<&String> =
+            prompts.iter().filter(|prompt| prompt.starts_with("reflect on ")).collect();
+        assert_eq!(reflected, [&reflect_on(&["c"]), &reflect_on(&["x", "y"])]);
     };
-    let expected = [r#"{"uuid":"c"}"#, r#"{"uuid":"x"} {"uuid":"y"}"#];
-    check(|_| {}, &expected);
-    check(|stage| fs::remove_file(stage.dir.path().join("one")).expect("a file"), &expected);
-    check(|stage| drop(stage.transcript("one", &["x", "y"])), &expected);
+    check(|_| {});
+    check(|stage| fs::remove_file(stage.dir.path().join("one")).expect("a file"));
+    check(|stage| drop(stage.transcript("one", &["x", "y"])));
 }

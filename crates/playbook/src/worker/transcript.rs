@@ -12,11 +12,9 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Maximum length of a slice. Sessions have some megabytes; longer ones are judged in several slices, so that
-/// memory stays bounded.
-pub(super) const SLICE_BYTES_MAX: u64 = 32 << 20;
+/// memory stays bounded. A longer line is not a row, even of an image or a file.
+pub(super) const SLICE_BYTES_MAX: u64 = 64 << 20;
 
-// A single row with an image or a file may be longer than a slice. A longer line than this is not a row.
-const ROW_BYTES_MAX: u64 = 64 << 20;
 // The start of a session identifies it, and its rows have ids: files that agree at the start and before the
 // end of a slice are the same.
 const SAMPLE_BYTES: u64 = 4 << 10;
@@ -42,10 +40,7 @@ pub(super) fn next_part(
     let end = match line_end_before(&file, start, limit)? {
         Some(end) => end,
         None if limit == length => return Ok(None),
-        None => match line_end_after(&file, limit)? {
-            Some(end) => end,
-            None => return Ok(None),
-        },
+        None => return Err(io::Error::other(format!("one line is longer than {bytes_max} bytes"))),
     };
     let fingerprint = fingerprint(&file, end)?;
     // Lines that were written after the length was read belong to the next event.
@@ -59,34 +54,16 @@ pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
 }
 
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
-    let length = part.end.saturating_sub(part.start);
-    if length > ROW_BYTES_MAX {
-        return Err(io::Error::other(format!("one line has {length} bytes")));
-    }
     let file = open_regular(path)?;
+    let length = part.end.saturating_sub(part.start);
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
     file.read_exact_at(&mut bytes, part.start)?;
     Ok(bytes)
 }
 
-pub(super) struct Rows {
-    pub(super) all: BTreeSet<i64>,
-    /// Whether all lines are rows with an id.
-    pub(super) all_have_ids: bool,
-}
-
-impl Rows {
-    pub(super) fn new(bytes: &[u8]) -> Rows {
-        let mut rows = Rows { all: BTreeSet::new(), all_have_ids: true };
-        let mut covered = 0;
-        for (id, range) in row_ids(bytes) {
-            rows.all.insert(hash_text(&id));
-            rows.all_have_ids &= bytes[covered..range.start].trim_ascii().is_empty();
-            covered = range.end;
-        }
-        rows.all_have_ids &= bytes[covered..].trim_ascii().is_empty();
-        rows
-    }
+/// Returns the hashed ids of the rows in these lines.
+pub(super) fn row_hashes(bytes: &[u8]) -> BTreeSet<i64> {
+    row_ids(bytes).map(|id| hash_text(&id)).collect()
 }
 
 /// Hashes an id or a text to a number. Collisions among the rows of one user are improbable.
@@ -109,7 +86,7 @@ fn fingerprint(file: &File, end: u64) -> io::Result<i64> {
     Ok(first_bytes(&hash.finalize()))
 }
 
-/// Returns the end of the last line that end in this range.
+/// Returns the end of the last line that ends in this range.
 fn line_end_before(file: &File, start: u64, end: u64) -> io::Result<Option<u64>> {
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut offset = end;
@@ -123,21 +100,6 @@ fn line_end_before(file: &File, start: u64, end: u64) -> io::Result<Option<u64>>
         offset = chunk_start;
     }
     Ok(None)
-}
-
-/// Returns the end of the first line that end after this offset.
-fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
-    let mut chunk = vec![0; CHUNK_BYTES];
-    loop {
-        let read = file.read_at(&mut chunk, offset)?;
-        if read == 0 {
-            return Ok(None);
-        }
-        if let Some(index) = chunk[..read].iter().position(|byte| *byte == b'\n') {
-            return Ok(Some(offset + index as u64 + 1));
-        }
-        offset += read as u64;
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-use super::forecast;
+use super::{Quantiles, forecast};
 use crate::Profile;
 use longhaul_core::{Fault, Preset, Span};
 
@@ -41,6 +41,14 @@ fn run_waits_for_quota() {
 #[test]
 fn same_seed_gives_same_forecast() {
     assert_eq!(forecast_for(Preset::Archon, "flaky"), forecast_for(Preset::Archon, "flaky"));
+}
+
+#[test]
+fn quantiles_are_values_that_occur() {
+    let quantiles = Quantiles::new((1..=10).rev());
+    assert_eq!(quantiles, Quantiles { p10: 1, p50: 5, p90: 9, max: 10 });
+    assert_eq!(Quantiles::new([7]), Quantiles { p10: 7, p50: 7, p90: 7, max: 7 });
+    assert_eq!(Quantiles::<u64>::new([]), Quantiles::default());
 }
 
 #[test]

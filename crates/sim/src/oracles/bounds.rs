@@ -190,7 +190,6 @@ impl Bounds {
         self.faults_with_new_session[case.fault as usize] && !case.can_drop_handoff
     }
 
-    /// Checks that another attempt follows if and only if the policy allows it.
     pub(crate) fn check(&self, case: &AttemptCase<'_>, next: &AfterAttempt) -> OracleResult {
         let exhausted = self.is_exhausted(case);
         match next {

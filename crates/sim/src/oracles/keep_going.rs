@@ -27,7 +27,6 @@ pub(crate) struct KeepGoingWatch {
     is_wrapping_up: bool,
 }
 
-/// The expected reaction to a stop.
 #[derive(Debug, PartialEq, Eq)]
 enum ExpectedNext {
     Finished,

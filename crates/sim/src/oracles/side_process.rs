@@ -24,7 +24,6 @@ impl SideProcess {
         self.since = self.since.map(|since| since + span);
     }
 
-    /// Returns whether it may be stopped for this cause.
     pub(super) fn may_stop(
         &self,
         at: Moment,

@@ -1,13 +1,19 @@
-//! Checks that a wait is within its schedule. The schedule is restated from the policy's documentation.
+//! Checks that a wait is within its schedule, and that its jitter is real. The schedule is restated from the policy's
+//! documentation.
 
 use super::bounds::{AttemptCase, Bound, Bounds};
-use super::{Oracle, Violation, ensure};
+use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
-    Backoff, Fault, Jitter, Moment, RateLimitStatus, Remedy, SessionLoss, Span, TimeoutAction,
+    AfterAttempt, Backoff, Event, Fault, Jitter, Moment, Now, Policy, RateLimitStatus, Record, Remedy, Run,
+    SessionLoss, Span, TimeoutAction,
 };
 
 // Retries after an unknown fault, an unknown model or a lack of memory start at this step of the schedule.
 const CAREFUL_STEP: u32 = 4;
+// A smaller spread may draw the same moment several times.
+const SPREAD_MIN: Span = Span(1_000);
+// Nine equal draws out of a thousand occur by chance once in 10^24.
+const ROLLS: u64 = 8;
 
 /// Checks that the wait is within its schedule. Returns the width of its jitter.
 pub(crate) fn check_wait(
@@ -28,6 +34,27 @@ pub(crate) fn check_wait(
         )
     })?;
     Ok(latest.since(earliest))
+}
+
+/// Checks that the step of `before` decides moments other than `at` with other rolls.
+pub(crate) fn check_spread(
+    before: &Run,
+    policy: &Policy,
+    now: Now,
+    event: &Event,
+    at: Moment,
+    spread: Span,
+) -> OracleResult {
+    let differs = |index: u64| {
+        let roll = now.roll.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let step = before.clone().step(policy, Now { roll, ..now }, event.clone());
+        !step.records.iter().any(|record| {
+            matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: other, .. }, .. } if *other == at)
+        })
+    };
+    ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Jitter, || {
+        format!("the wait is {} with every roll, although its jitter is {spread} wide", at.since(now.at))
+    })
 }
 
 /// Returns the earliest and the latest moment of the next attempt.

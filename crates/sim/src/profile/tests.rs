@@ -44,7 +44,8 @@ fn profile_counts_faults_of_past_runs() {
     let mut coverage = Coverage::default();
     for seed in 0..300 {
         let plan = seed_plan::plan(seed);
-        let mut sim_run = SimRun::new(seed, &plan, &mut coverage, Trace::off());
+        let mut trace = Trace::off();
+        let mut sim_run = SimRun::new(seed, &plan, &mut coverage, &mut trace);
         sim_run.run().expect("no oracle is violated");
         runs.push(RunHistory::new(sim_run.journal.iter().map(|(at, record)| (*at, record))));
     }

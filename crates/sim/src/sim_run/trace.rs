@@ -29,13 +29,10 @@ impl Trace {
         }
     }
 
+    /// Writes an event, after a word that says what becomes of it.
     #[inline]
-    pub(crate) fn event(&mut self, at: Moment, event: &Event) {
-        self.line(|| format!("{:>9}  {}", since_start(at), shortened(&format!("{event:?}"))));
-    }
-
-    pub(crate) fn lost(&mut self, at: Moment, event: &Event) {
-        self.line(|| format!("{:>9}  lost: {}", since_start(at), shortened(&format!("{event:?}"))));
+    pub(crate) fn event(&mut self, at: Moment, word: &str, event: &Event) {
+        self.line(|| format!("{:>9}  {word}{}", since_start(at), shortened(&format!("{event:?}"))));
     }
 
     pub(crate) fn killed(&mut self, point: KillPoint, down: Span) {

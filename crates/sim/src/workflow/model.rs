@@ -59,7 +59,6 @@ pub(crate) struct ModelPhase {
     pub outcome: Option<Outcome>,
 }
 
-/// The whole workflow.
 pub(crate) struct Model<'a> {
     pub policy: &'a WorkflowPolicy,
     pub limits: WorkflowLimits,
@@ -121,7 +120,6 @@ impl Model<'_> {
         (0..self.phases.len()).all(|phase| self.is_complete(phase))
     }
 
-    /// Returns whether every item of the iteration is done.
     pub(crate) fn is_iteration_done(&self) -> bool {
         let is_done = |phase: &ModelPhase| {
             phase.deferred == 0 && phase.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done)
@@ -140,7 +138,6 @@ impl Model<'_> {
         }
     }
 
-    /// Returns the parked runs of the current iteration.
     pub(crate) fn parked(&self) -> impl Iterator<Item = &RunKey> {
         self.runs.iter().filter(|(_, run)| run.parked_until.is_some()).map(|(key, _)| key)
     }

@@ -58,7 +58,7 @@ fn expected_next(model: &Model<'_>, key: &RunKey, end: &RunEnd) -> AfterRun {
 }
 
 /// Returns the reaction that the policy configures, within its bounds.
-pub(crate) fn configured(model: &Model<'_>, key: &RunKey, kind: OutcomeKind, parks: u32) -> AfterRun {
+fn configured(model: &Model<'_>, key: &RunKey, kind: OutcomeKind, parks: u32) -> AfterRun {
     let retries = model.retries.get(&(key.phase, key.item)).copied().unwrap_or_default();
     let reaction = model.policy.phases[key.phase].reactions.0.get(&kind).copied();
     match (reaction, kind) {

@@ -24,7 +24,7 @@ const IDLE_TICKS_MAX: u32 = 2;
 pub(crate) struct WorkflowSim<'a> {
     plan: &'a WorkflowPlan,
     coverage: &'a mut Coverage,
-    pub trace: Trace,
+    trace: &'a mut Trace,
     world: WorkflowWorld,
     journal: Vec<WorkflowRecord>,
     model: Model<'a>,
@@ -45,7 +45,7 @@ impl<'a> WorkflowSim<'a> {
         seed: u64,
         plan: &'a WorkflowPlan,
         coverage: &'a mut Coverage,
-        trace: Trace,
+        trace: &'a mut Trace,
     ) -> WorkflowSim<'a> {
         WorkflowSim {
             plan,

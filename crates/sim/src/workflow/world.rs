@@ -378,7 +378,6 @@ impl WorkflowWorld {
         Ok(())
     }
 
-    /// Returns the total cost of all runs.
     pub(crate) fn cost(&self) -> Usd {
         self.runs.values().map(|run| run.cost).sum()
     }

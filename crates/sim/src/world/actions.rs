@@ -193,7 +193,6 @@ impl World {
         }
     }
 
-    /// Starts a check, which may fail or hang.
     fn start_check(&mut self) {
         let fails = self.rng.chance(self.mix.check_fails);
         self.check_result = match fails {
@@ -211,7 +210,7 @@ impl World {
 
     /// Stops the running check. It may finish at the same moment. A reviewer that could not start is gone.
     fn stop_check(&mut self) {
-        if self.timer(Timer::NoReview) != NEVER {
+        if self.timer(Timer::Review) != NEVER {
             return;
         }
         if !self.rng.one_in(16) {
@@ -253,17 +252,14 @@ impl World {
 
     /// Kills the supervisor. Pending events are lost; running processes continue.
     pub(crate) fn kill_supervisor(&mut self) {
-        for timer in [
-            Timer::Spawn,
-            Timer::Inspection,
-            Timer::NoSummary,
-            // The check has no reader. The next supervisor stops it first.
-            Timer::Check,
-            Timer::NoReview,
-            Timer::Sweep,
-            Timer::Probe,
-        ] {
+        // The check has no reader. The next supervisor stops it first.
+        for timer in [Timer::Spawn, Timer::Inspection, Timer::Check, Timer::Sweep, Timer::Probe] {
             self.set_timer(timer, NEVER);
+        }
+        for kind in OneShot::ALL {
+            if self.one_shot(kind).running.is_none() {
+                self.set_timer(kind.timer(), NEVER);
+            }
         }
         self.is_unsupervised = true;
         // The input of an agent that waits for a supervisor survives the supervisor.

@@ -9,7 +9,6 @@ use longhaul_core::{
 /// The moment that never comes.
 pub(crate) const NEVER: Moment = Moment(u64::MAX);
 
-/// The stage of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     /// Starts up, then opens its session.
@@ -44,7 +43,6 @@ pub(crate) enum Stage {
     NoProgress,
 }
 
-/// One process of an agent.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent {
     pub process: ProcessId,

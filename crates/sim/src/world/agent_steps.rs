@@ -209,7 +209,6 @@ impl World {
         self.serve(agent)
     }
 
-    /// Draws whether a new fault of the mix strikes this request.
     fn draw_request_fault(&mut self, agent: &mut Agent) {
         let Some(fault) = self.draw_fault(FaultPoint::Request) else { return };
         let now = self.now;

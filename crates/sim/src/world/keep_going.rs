@@ -25,7 +25,6 @@ impl World {
             && self.rng.chance(odds)
     }
 
-    /// Draws whether the agent stops although work remains.
     pub(super) fn stops_early(&mut self, agent: &Agent) -> bool {
         self.keeps_going && agent.wrap_up_calls.is_none() && self.rng.chance(self.mix.stops_early)
     }

@@ -51,25 +51,18 @@ pub(crate) struct OneShotProcess {
 }
 
 impl OneShot {
-    /// Returns the timer of its end.
-    fn timer(self) -> Timer {
+    pub(super) const ALL: [OneShot; 2] = [OneShot::Summary, OneShot::Review];
+
+    pub(super) fn timer(self) -> Timer {
         match self {
             OneShot::Summary => Timer::Summary,
             OneShot::Review => Timer::Review,
         }
     }
-
-    /// Returns the timer after which it is known that no process started.
-    fn unstarted_timer(self) -> Timer {
-        match self {
-            OneShot::Summary => Timer::NoSummary,
-            OneShot::Review => Timer::NoReview,
-        }
-    }
 }
 
 impl World {
-    fn one_shot(&mut self, kind: OneShot) -> &mut OneShotProcess {
+    pub(super) fn one_shot(&mut self, kind: OneShot) -> &mut OneShotProcess {
         match kind {
             OneShot::Summary => &mut self.summary,
             OneShot::Review => &mut self.review,
@@ -81,7 +74,7 @@ impl World {
         self.summary.ended = None;
         if self.rng.one_in(4) {
             let at = self.now + Span(self.rng.below(100));
-            self.set_timer(Timer::NoSummary, at);
+            self.set_timer(Timer::Summary, at);
             return self.hurry(at);
         }
         self.start_one_shot(OneShot::Summary, attempt);
@@ -94,7 +87,7 @@ impl World {
             let truth = if startup.is_some() { Fault::AgentMissing } else { Fault::Crashed };
             self.one_shot(kind).ended = Some(EndedAttempt::unspawned(number, truth, startup));
             let at = self.now + Span(self.rng.below(100));
-            return self.set_timer(kind.unstarted_timer(), at);
+            return self.set_timer(kind.timer(), at);
         }
         let process = match kind {
             OneShot::Summary => self.answer(number, self.mix.summary_fails),
@@ -194,17 +187,13 @@ impl World {
         true
     }
 
+    /// Ends the process if one runs. Returns the event that reports the last process.
     pub(super) fn end_one_shot(&mut self, kind: OneShot) -> Event {
         self.set_timer(kind.timer(), NEVER);
-        let process = self.one_shot(kind);
-        process.ended = process.running.take();
-        let usage = process.ended.as_ref().map(|ended| ended.evidence.usage);
-        self.billed_usage = self.billed_usage.plus(usage.unwrap_or_default());
-        self.one_shot_event(kind)
-    }
-
-    /// Returns the event that reports the last process.
-    pub(super) fn one_shot_event(&mut self, kind: OneShot) -> Event {
+        if let Some(ended) = self.one_shot(kind).running.take() {
+            self.billed_usage = self.billed_usage.plus(ended.evidence.usage);
+            self.one_shot(kind).ended = Some(ended);
+        }
         let evidence = self.one_shot(kind).ended.as_ref().map(|ended| ended.evidence.clone());
         match kind {
             OneShot::Summary => {
@@ -216,7 +205,7 @@ impl World {
 
     /// Stops the process and returns the evidence that a new supervisor finds of process number `number`.
     pub(crate) fn find_one_shot(&mut self, kind: OneShot, number: u32) -> Evidence {
-        self.set_timer(kind.unstarted_timer(), NEVER);
+        self.set_timer(kind.timer(), NEVER);
         if self.cut_answer(kind) {
             let _event = self.end_one_shot(kind);
         }

@@ -18,7 +18,6 @@ pub struct JournalFollower<R = Record> {
     path: PathBuf,
     /// Length of the lines read so far. The supervisor may truncate the file to this length, but never below it.
     whole_bytes: u64,
-    /// Number of steps read so far.
     entries: u64,
     records: PhantomData<R>,
 }

@@ -2,16 +2,18 @@
 //! unfinished or stale. It inspects each day's directory once, and each unfinished run once.
 
 use super::entry::{JournalPosition, LedgerEntry, LedgerRun, RunState};
-use super::location::LedgerLocation;
 use super::query::{RunFilter, outdated_dir};
 use super::{Ledger, LedgerError};
 use crate::atomic::clear_next_to;
 use crate::find_run::{days_newest_first, run_named};
 use crate::{Home, Journal, RunDir, StoreError};
 use longhaul_core::RunId;
+use rusqlite::OptionalExtension;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::ops::AddAssign;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,6 +40,24 @@ impl AddAssign for CatchUpStats {
     fn add_assign(&mut self, other: CatchUpStats) {
         self.derived += other.derived;
         self.removed += other.removed;
+    }
+}
+
+/// The location of a ledger: its home without links, and the ledger's device and inode.
+#[derive(Debug, PartialEq, Eq)]
+struct LedgerLocation {
+    home: PathBuf,
+    device: i64,
+    inode: i64,
+}
+
+impl LedgerLocation {
+    fn new(home: &Home) -> LedgerLocation {
+        let metadata = fs::metadata(Ledger::path_in(home));
+        let (device, inode) =
+            metadata.map_or((0, 0), |metadata| (metadata.dev().cast_signed(), metadata.ino().cast_signed()));
+        let path = fs::canonicalize(home.path()).unwrap_or_else(|_| home.path().to_owned());
+        LedgerLocation { home: path, device, inode }
     }
 }
 
@@ -98,6 +118,26 @@ impl Ledger {
         })?;
         self.store_location(&current)?;
         Ok(stats)
+    }
+
+    fn location(&self) -> Result<Option<LedgerLocation>, LedgerError> {
+        self.query(|db| {
+            let mut statement = db.prepare_cached("SELECT home, device, inode FROM place")?;
+            let location = statement.query_row([], |row| {
+                let home = OsString::from_vec(row.get(0)?).into();
+                Ok(LedgerLocation { home, device: row.get(1)?, inode: row.get(2)? })
+            });
+            location.optional()
+        })
+    }
+
+    fn store_location(&mut self, location: &LedgerLocation) -> Result<(), LedgerError> {
+        self.transaction(|db| {
+            db.execute("DELETE FROM place", [])?;
+            let values = (location.home.as_os_str().as_bytes(), location.device, location.inode);
+            db.execute("INSERT INTO place (home, device, inode) VALUES (?, ?, ?)", values)
+        })?;
+        Ok(())
     }
 
     /// Lists all days, and derives the runs for which `is_stale` returns `true` again.

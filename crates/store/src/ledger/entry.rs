@@ -310,7 +310,7 @@ impl LedgerEntry {
             return entry;
         };
         let quarter = quarter_of(Moment(u64::try_from(usage.modified).unwrap_or_default() / 1_000_000));
-        for model_usage in model_usage_of(&dir.attempt(attempt.number)) {
+        for model_usage in dir.attempt(attempt.number).read_or_default::<Vec<ModelUsage>>() {
             attempt.cost += model_usage.cost.0;
             attempt.estimated_cost += model_usage.estimated_cost.0;
             entry.run.cost.0 += model_usage.cost.0;
@@ -358,7 +358,8 @@ impl LedgerEntry {
             return;
         }
         let total = ModelUsage::new(model.unwrap_or_default(), &usage);
-        let models = model_usage_of(dir);
+        // Without a readable file, the list is empty.
+        let models: Vec<ModelUsage> = dir.read_or_default();
         let mut sum = LedgerSpend::default();
         models.iter().for_each(|model_usage| sum += LedgerSpend::from(model_usage));
         let expected = LedgerSpend::from(&total);
@@ -411,11 +412,6 @@ fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, mo
 
 pub(super) fn quarter_of(at: Moment) -> Quarter {
     at.0 / QUARTER_MS
-}
-
-/// Returns the usage of a process by model. It is empty if it was not recorded or cannot be read.
-fn model_usage_of(dir: &AttemptDir) -> Vec<ModelUsage> {
-    dir.read_or_default()
 }
 
 fn unread_run(dir: &RunDir) -> LedgerRun {

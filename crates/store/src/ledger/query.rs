@@ -1,13 +1,15 @@
-//! Queries the ledger for runs.
+//! Queries the ledger for runs. A value that this version does not know is reported as damage.
 
 use super::entry::{JournalPosition, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
-use super::row::{RUN, parsed, run};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use longhaul_core::{Moment, OutcomeKind, RunId, Tokens, Usd, rfc3339};
-use rusqlite::types::Value;
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Result, Row, params_from_iter};
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 // At most this many runs of a list are compared with their journals. The others are listed as stored.
@@ -95,7 +97,6 @@ fn select(db: &Connection, runs: &Path, filter: &RunFilter) -> Result<Vec<Ledger
     rows.collect()
 }
 
-/// Returns the `WHERE` clause of a query and the values of its parameters.
 pub(super) fn conditions(filter: &RunFilter) -> (String, Vec<Value>) {
     let RunFilter { states, outcomes, since, active_since, project, agent, session, name, text, limit: _ } =
         filter;
@@ -182,5 +183,34 @@ pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
         },
         truncated: row.get(from + 7)?,
         messages: row.get(from + 8)?,
+    })
+}
+
+/// The columns of a run, in the order in which [`run`] reads them.
+const RUN: &str = "entry, day, dir, state, journal_bytes, journal_modified";
+
+impl FromSql for RunState {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<RunState> {
+        let word = value.as_str()?;
+        let state = RunState::ALL.iter().copied().find(|state| state.as_str() == word);
+        state.ok_or(FromSqlError::InvalidType)
+    }
+}
+
+/// Reads a value from a column with JSON.
+fn parsed<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+    let text = row.get_ref(column)?.as_str()?;
+    Ok(serde_json::from_str(text).map_err(|error| FromSqlError::Other(error.into()))?)
+}
+
+/// Reads a run from the columns [`RUN`]. `runs` is the home's directory of runs.
+fn run(runs: &Path, row: &Row<'_>) -> Result<LedgerRun> {
+    Ok(LedgerRun {
+        day: row.get(1)?,
+        // Joining replaces the first path if the second is absolute.
+        dir: runs.join(OsString::from_vec(row.get(2)?)),
+        state: row.get(3)?,
+        journal: JournalPosition { bytes: row.get(4)?, modified: row.get(5)? },
+        ..parsed(row, 0)?
     })
 }

@@ -1,6 +1,5 @@
 //! Marks runs whose ledger entry may be stale: `HOME/ledger-stale/<run id>`, one empty file each. The mark is
-//! set before a finished run is resumed and removed once the ledger is up to date. It is also set if the
-//! ledger could not be written when a run ended.
+//! set before a finished run is resumed and removed once the ledger is up to date.
 
 use crate::files::{if_exists, make_dirs, private};
 use crate::find_run::names;

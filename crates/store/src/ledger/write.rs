@@ -1,11 +1,11 @@
 //! Writes entries. Each entry replaces the stored one completely, in one transaction.
 
 use super::entry::LedgerEntry;
-use super::row::json;
 use super::{Ledger, LedgerError};
 use crate::Home;
 use longhaul_core::RunId;
 use rusqlite::{Connection, OptionalExtension, Result, params};
+use serde::Serialize;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -106,4 +106,8 @@ fn delete_parts(db: &Connection, run: i64) -> Result<()> {
     db.prepare_cached("DELETE FROM attempts WHERE run = ?")?.execute([run])?;
     db.prepare_cached("DELETE FROM spend WHERE run = ?")?.execute([run])?;
     Ok(())
+}
+
+fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("the keys of an entry are strings")
 }

@@ -2,12 +2,12 @@
 
 use crate::attributes::{self, attribute};
 use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
-use crate::time::system_time;
 use longhaul_core::{AttemptHistory, Fault, Moment, ResumeStrategy, Usage, WaitHistory};
 use longhaul_store::{Plan, rfc3339};
 use opentelemetry::trace::{Event, SpanBuilder, SpanKind};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
 use serde::Serialize;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(super) struct RunInfo {
     pub(super) run: String,
@@ -152,6 +152,10 @@ impl SpanData {
         let (key, name) = (format!("review {}", started_at.0), "review".to_owned());
         SpanData { error, ..SpanData::new(key, name, started_at, ended_at, attributes) }
     }
+}
+
+pub(super) fn system_time(at: Moment) -> SystemTime {
+    UNIX_EPOCH + Duration::from_millis(at.0)
 }
 
 pub(super) fn span_key(attempt: u32) -> String {

@@ -15,45 +15,19 @@ pub struct Assignment {
     pub unresolved: Vec<Objective>,
 }
 
-/// An objective that names several files.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "PROGRESS.md, line {line}: `{name}` is the name of {} files: {}; write the path of one, such as `{}`",
-    matches.len(),
-    matches.join(", "),
-    path_hint(matches)
-)]
-pub struct AmbiguousObjective {
-    /// The name.
-    pub name: String,
-    /// Line that names it, starting at 1.
-    pub line: usize,
-    /// The files with this name, at least two.
-    pub matches: Vec<String>,
-}
-
-/// Returns a name that only this file has: a path without a folder needs `./`.
-fn path_hint(matches: &[String]) -> String {
-    let first = matches.first().map_or("", String::as_str);
-    if first.contains('/') { first.to_owned() } else { format!("./{first}") }
-}
-
 impl Assignment {
     /// Resolves objectives against the project's files: paths relative to the project, separated by `/`.
     ///
     /// # Errors
     /// Returns an error if a name without its full path belongs to several files.
-    pub fn new(objectives: &[Objective], project_files: &[String]) -> Result<Assignment, AmbiguousObjective> {
+    pub fn new(objectives: &[Objective], project_files: &[String]) -> Result<Assignment, String> {
         let mut assignment = Assignment::default();
         for objective in objectives {
             let mut matches = matching(&objective.name, project_files);
             match matches.len() {
                 0 => assignment.unresolved.push(objective.clone()),
                 1 => assignment.files.append(&mut matches),
-                _ => {
-                    let Objective { name, line } = objective.clone();
-                    return Err(AmbiguousObjective { name, line, matches });
-                }
+                _ => return Err(ambiguous(objective, &matches)),
             }
         }
         let mut seen = Vec::new();
@@ -64,6 +38,19 @@ impl Assignment {
         });
         Ok(assignment)
     }
+}
+
+/// Describes an objective that names several files. The suggested path belongs to one only: without a folder,
+/// it needs `./`.
+fn ambiguous(Objective { name, line }: &Objective, matches: &[String]) -> String {
+    let first = &matches[0];
+    let folder = if first.contains('/') { "" } else { "./" };
+    format!(
+        "PROGRESS.md, line {line}: `{name}` is the name of {} files: {}; write the path of one, such as \
+         `{folder}{first}`",
+        matches.len(),
+        matches.join(", ")
+    )
 }
 
 /// Returns the files that a name may mean, sorted. A path that exists means only itself.

@@ -32,45 +32,6 @@ pub struct ProjectProgress {
     pub objectives: Vec<Objective>,
 }
 
-/// Why a `PROGRESS.md` states no stage.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ProgressError {
-    /// There is no section for the stage.
-    #[error(
-        "PROGRESS.md has no heading `## Current Stage`; add it, with {} in the line below",
-        stage_words()
-    )]
-    NoStage,
-    /// The section for the stage has no text.
-    #[error("PROGRESS.md, line {line}: no stage follows the heading; write {} below it", stage_words())]
-    EmptyStage {
-        /// Line of the heading, starting at 1.
-        line: usize,
-    },
-    /// The text is none of the stages.
-    #[error("PROGRESS.md, line {line}: `{text}` is no stage; write only {}", stage_words())]
-    UnknownStage {
-        /// Line of the text, starting at 1.
-        line: usize,
-        /// The text.
-        text: String,
-    },
-    /// Two sections state different stages.
-    #[error(
-        "PROGRESS.md states the stage {first} in line {first_line} and {second} in line {second_line}; delete one"
-    )]
-    ConflictingStages {
-        /// The first stage.
-        first: Stage,
-        /// Its line, starting at 1.
-        first_line: usize,
-        /// The other stage.
-        second: Stage,
-        /// Its line, starting at 1.
-        second_line: usize,
-    },
-}
-
 fn stage_words() -> String {
     let words: Vec<&str> = Stage::ALL.iter().map(|stage| stage.as_str()).collect();
     let (last, others) = words.split_last().map_or(("", &[][..]), |(last, others)| (*last, others));
@@ -82,7 +43,7 @@ impl ProjectProgress {
     ///
     /// # Errors
     /// Returns an error if the text states no stage, an unknown one, or two different ones.
-    pub fn parse(text: &str) -> Result<ProjectProgress, ProgressError> {
+    pub fn parse(text: &str) -> Result<ProjectProgress, String> {
         let lines = visible_lines(text);
         let stage = current_stage(&lines)?;
         // Plan agents append sections and keep the old ones.
@@ -92,26 +53,35 @@ impl ProjectProgress {
     }
 }
 
-fn current_stage(lines: &[DocumentLine]) -> Result<Stage, ProgressError> {
+fn current_stage(lines: &[DocumentLine]) -> Result<Stage, String> {
     let mut current: Option<(Stage, usize)> = None;
     for section in sections(lines, "Current Stage") {
         let (second, second_line) = stage_of(section)?;
         match current {
             Some((first, first_line)) if first != second => {
-                return Err(ProgressError::ConflictingStages { first, first_line, second, second_line });
+                return Err(format!(
+                    "PROGRESS.md states the stage {first} in line {first_line} and {second} in line {second_line}; \
+                     delete one"
+                ));
             }
             Some(_) | None => current = Some((second, second_line)),
         }
     }
-    current.map(|(stage, _)| stage).ok_or(ProgressError::NoStage)
+    current.map(|(stage, _)| stage).ok_or_else(|| {
+        let stages = stage_words();
+        format!("PROGRESS.md has no heading `## Current Stage`; add it, with {stages} in the line below")
+    })
 }
 
 /// Returns the stage in the first line with text, and the number of this line.
-fn stage_of(section: DocumentSection<'_>) -> Result<(Stage, usize), ProgressError> {
-    let stated = section.lines.iter().find(|line| !line.text.trim().is_empty());
-    let line = stated.ok_or(ProgressError::EmptyStage { line: section.number })?;
+fn stage_of(section: DocumentSection<'_>) -> Result<(Stage, usize), String> {
+    let error = |line: usize, problem: String| format!("PROGRESS.md, line {line}: {problem}");
+    let Some(line) = section.lines.iter().find(|line| !line.text.trim().is_empty()) else {
+        let problem = format!("no stage follows the heading; write {} below it", stage_words());
+        return Err(error(section.number, problem));
+    };
     let text = line.text.trim();
-    let unknown = || ProgressError::UnknownStage { line: line.number, text: text.to_owned() };
+    let unknown = || error(line.number, format!("`{text}` is no stage; write only {}", stage_words()));
     Ok((parse_stage(text).ok_or_else(unknown)?, line.number))
 }
 

@@ -1,6 +1,6 @@
 //! Reads the progress and the objectives of a project. It never writes a file.
 
-use super::{Assignment, ProgressError, ProjectProgress, Stage};
+use super::{Assignment, ProjectProgress, Stage};
 use crate::items::item_text;
 use crate::project_file::read_project_file;
 use crate::{GlobPattern, WorkflowFileError};
@@ -14,17 +14,14 @@ const PROGRESS_BYTES_MAX: u64 = 4 << 20;
 /// # Errors
 /// Returns an error if the file is missing, cannot be read, or states no stage.
 pub fn progress(project_dir: &Path, path: &Path) -> Result<ProjectProgress, String> {
-    stated_progress(project_dir, path)?.map_err(|error| error.to_string())
+    stated_progress(project_dir, path)?
 }
 
 /// Reads a `PROGRESS.md` of the project. The inner error is that it states no stage: an agent wrote it.
 ///
 /// # Errors
 /// Returns an error if the file is missing or cannot be read.
-pub fn stated_progress(
-    project_dir: &Path,
-    path: &Path,
-) -> Result<Result<ProjectProgress, ProgressError>, String> {
+pub fn stated_progress(project_dir: &Path, path: &Path) -> Result<Result<ProjectProgress, String>, String> {
     let text = read_project_file(project_dir, path, PROGRESS_BYTES_MAX)?;
     let text = text.ok_or_else(|| format!("there is no file {}", path.display()))?;
     Ok(ProjectProgress::parse(&text))
@@ -39,7 +36,7 @@ pub fn assignment(project_dir: &Path, path: &Path) -> Result<Assignment, String>
     let progress = progress(project_dir, path)?;
     let files = GlobPattern::new("**/*.lean")?.items(project_dir)?;
     let files: Vec<String> = files.iter().map(item_text).collect();
-    Assignment::new(&progress.objectives, &files).map_err(|error| error.to_string())
+    Assignment::new(&progress.objectives, &files)
 }
 
 /// Checks that provers can work on the objectives: the file states a stage, no name belongs to several files, and if it

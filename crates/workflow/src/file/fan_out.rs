@@ -1,8 +1,7 @@
 //! Checks the items of a phase: `fan_out` and `max_objectives`.
 
 use super::context::FileContext;
-use super::tables::{FanOutTable, ITEMS_MAX, PhaseTable};
-use crate::toml_values::to_json;
+use super::tables::{FanOutTable, ITEMS_MAX, PhaseTable, to_json};
 use crate::{GlobPattern, ItemSource, WorkflowFileError};
 use toml::Spanned;
 

@@ -33,7 +33,6 @@ impl WorkflowFile {
     /// that it names are relative to the directory of `path`.
     ///
     /// # Errors
-    ///
     /// Returns the first error of the file, with its position.
     pub fn parse(
         text: &str,
@@ -47,7 +46,6 @@ impl WorkflowFile {
     /// a text are read.
     ///
     /// # Errors
-    ///
     /// As [`parse`](WorkflowFile::parse).
     pub fn parse_with_files(
         text: &str,

@@ -4,10 +4,9 @@ use super::PhaseFile;
 use super::context::FileContext;
 use super::fan_out::{item_source, items_max};
 use super::reactions::reactions;
-use super::tables::{PhaseTable, Text};
+use super::tables::{PhaseTable, Text, to_json};
 use crate::error::SourceText;
 use crate::template::{PromptScope, template_lines};
-use crate::toml_values::to_json;
 use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
 use toml::Spanned;
 
@@ -68,9 +67,10 @@ fn template(
     scope: &PromptScope<'_>,
     text: &Spanned<Text>,
 ) -> Result<PromptTemplate, WorkflowFileError> {
-    let first_line = file.source.line_number(text.span().start);
-    let lines = template_lines(&file.source.text[text.span()], first_line);
-    scope.check(text.get_ref().0.clone(), file.source.clone(), lines)
+    let (span, Text(text)) = (text.span(), text.get_ref());
+    let first_line = file.source.line_number(span.start);
+    let lines = template_lines(&file.source.text[span], text, first_line);
+    scope.check(text.clone(), file.source.clone(), lines)
 }
 
 fn prompt(

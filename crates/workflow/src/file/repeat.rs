@@ -2,8 +2,7 @@
 
 use super::Until;
 use super::context::FileContext;
-use super::tables::UntilTable;
-use crate::toml_values::to_json;
+use super::tables::{UntilTable, to_json};
 use crate::{Condition, FileCondition, ResultCondition, StageCondition, WorkflowFileError};
 use regex::Regex;
 use toml::Spanned;

@@ -40,7 +40,6 @@ impl PromptScope<'_> {
     /// Checks a template. `lines` are the lines of the file for the lines of the template.
     ///
     /// # Errors
-    ///
     /// Returns the first error.
     pub fn check(
         &self,

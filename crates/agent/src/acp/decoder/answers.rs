@@ -1,7 +1,7 @@
 //! Reads the answers to our requests: those of the handshake, and those that end an exchange.
 
 use super::super::content::quota_usage;
-use super::super::failure_table::RequestFailure;
+use super::super::failure_table::{FAILED, UNKNOWN_MODEL};
 use super::super::handshake::Stage;
 use super::AcpDecoder;
 use agent_client_protocol_schema::{PromptResponse, StopReason as AcpStopReason, Usage as StatedUsage};
@@ -21,7 +21,7 @@ impl AcpDecoder {
             (Stage::Prompt, Err(error)) => {
                 let failure = self.find_failure(&json!({ "error": error }));
                 self.push_error(&error);
-                self.end_exchange(failure.unwrap_or_default().result(), None, out);
+                self.end_exchange(failure.unwrap_or(FAILED), None, out);
             }
             (_, Ok(result)) => {
                 let can_continue = self.handshake.on_answer(stage, &result);
@@ -62,7 +62,7 @@ impl AcpDecoder {
     }
 
     /// Ends an attempt whose session could not be opened. The agent waits for another request.
-    fn reject_start(&mut self, stage: Stage, failure: Option<RequestFailure>, out: &mut Vec<Notice>) {
+    fn reject_start(&mut self, stage: Stage, failure: Option<AgentResult>, out: &mut Vec<Notice>) {
         let has_history = self.handshake.has_history();
         self.startup = match (stage, failure) {
             // The API refused the agent, or the agent lacks a login.
@@ -77,20 +77,20 @@ impl AcpDecoder {
             self.snapshot.push_error(&choices);
         }
         let failure = match stage {
-            Stage::Mode | Stage::Model => RequestFailure::UNKNOWN_MODEL,
-            Stage::Initialize | Stage::Session | Stage::Prompt => failure.unwrap_or_default(),
+            Stage::Mode | Stage::Model => UNKNOWN_MODEL,
+            Stage::Initialize | Stage::Session | Stage::Prompt => failure.unwrap_or(FAILED),
         };
-        self.end_exchange(failure.result(), None, out);
+        self.end_exchange(failure, None, out);
     }
 
     /// Ends an exchange whose prompt has a result.
     fn turn_ended(&mut self, result: &Value, out: &mut Vec<Notice>) {
         let Ok(response) = PromptResponse::deserialize(result) else {
-            return self.end_exchange(RequestFailure::default().result(), None, out);
+            return self.end_exchange(FAILED, None, out);
         };
         let facts = json!({ "result": result, "text": self.last_chunk });
         let failure = self.marked.take().or_else(|| self.find_failure(&facts));
-        let ended = failure.map_or_else(|| self.result_of(response.stop_reason), RequestFailure::result);
+        let ended = failure.unwrap_or_else(|| self.result_of(response.stop_reason));
         let mut stated = response.usage;
         if let Some((usage, model)) = quota_usage(result) {
             stated = stated.or(Some(usage));

@@ -3,11 +3,19 @@
 //! older row, or a separate tree.
 
 use super::session_row::{RowKind, SessionRow};
-use crate::SessionHistory;
 use longhaul_core::Continuity;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns how the rows of a file relate to an earlier history.
+/// The rows of a session at one time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionHistory {
+    /// The ids of the conversation's rows, in file order.
+    pub rows: Vec<String>,
+    /// The rows that a continuation may descend from. There may be several: each result of parallel calls has
+    /// its own row, and the agent continues from that of the last call.
+    pub end: BTreeSet<String>,
+}
+
 pub(super) fn continuity(before: &SessionHistory, after: &[SessionRow]) -> Continuity {
     let existing: BTreeSet<&str> = before.rows.iter().map(String::as_str).collect();
     let Some(newest) = after.iter().rev().find(|row| !existing.contains(row.uuid.as_str())) else {

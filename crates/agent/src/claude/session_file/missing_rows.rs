@@ -3,7 +3,7 @@
 //! follow the agent's own structure: the parent of a result is its call, the parent of any other row is the
 //! previous row (2.1.330).
 
-use super::ClaudeSession;
+use super::SessionDocument;
 use super::session_row::RowKind;
 use crate::claude::SYNTHETIC;
 use crate::claude::wire::{Message, Raw, RowContext, UnwrittenEvent, parse};
@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Returns the rows to append to the file, from the stream of the attempt that wrote it last.
-pub(super) fn missing_rows(session: &ClaudeSession, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
+pub(super) fn missing_rows(session: &SessionDocument, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
     let Some(end) = FileEnd::new(session) else { return Vec::new() };
     let mut unwritten = Vec::new();
     let mut anchor = None;
@@ -60,7 +60,7 @@ struct FileEnd<'a> {
 }
 
 impl<'a> FileEnd<'a> {
-    fn new(session: &'a ClaudeSession) -> Option<FileEnd<'a>> {
+    fn new(session: &'a SessionDocument) -> Option<FileEnd<'a>> {
         let (rows, last) = (&session.rows, session.rows.last()?);
         let is_prompt = |kind: &RowKind| *kind == RowKind::Prompt;
         let last_message = rows.iter().rfind(|row| !is_prompt(&row.kind) && row.kind != RowKind::Addition);
@@ -149,8 +149,7 @@ struct RestoredRow<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClaudeSession;
-    use crate::SessionDocument;
+    use super::super::SessionDocument;
     use crate::claude::session_file::{lines, rows};
     use longhaul_core::Continuity;
 
@@ -174,8 +173,8 @@ mod tests {
         include_bytes!("../../../fixtures/claude/overloaded-exhausted-midrun.jsonl"),
     );
 
-    fn parse(file: &[u8]) -> ClaudeSession {
-        ClaudeSession::parse(file.to_vec())
+    fn parse(file: &[u8]) -> SessionDocument {
+        SessionDocument::parse(file.to_vec())
     }
 
     fn missing_rows(file: &[u8], started: Option<usize>, stream: &[u8]) -> Vec<u8> {

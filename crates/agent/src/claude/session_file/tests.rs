@@ -1,5 +1,4 @@
-use super::ClaudeSession;
-use crate::{Health, SessionDocument, SessionHistory};
+use super::{Health, SessionDocument, SessionHistory};
 use longhaul_core::Continuity;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -17,8 +16,8 @@ const ALL: [&[u8]; 6] = [KILLED, RESUMED, MANY_TURNS, COMPACTED, FORKED, OVERLOA
 /// A row of a conversation as the agent writes it, with the fields that are used.
 const ROW: &str = r#"{"type":"user","uuid":"a","parentUuid":null,"message":{"role":"user","content":"Hi"}}"#;
 
-fn parse(bytes: &[u8]) -> ClaudeSession {
-    ClaudeSession::parse(bytes.to_vec())
+fn parse(bytes: &[u8]) -> SessionDocument {
+    SessionDocument::parse(bytes.to_vec())
 }
 
 fn health(bytes: &[u8]) -> Health {

@@ -3,7 +3,7 @@
 //! follow the new branch. The agent accepts only messages of the model, and those that its program wrote in
 //! the model's place (2.1.330).
 
-use super::ClaudeSession;
+use super::SessionDocument;
 use super::session_row::{RowKind, SessionRow};
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
 /// the same prompt.
-pub(super) fn resume_point(session: &ClaudeSession, wrap_up_prompt: Option<&str>) -> Option<String> {
+pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<String> {
     let mut by_uuid: BTreeMap<&str, &SessionRow> =
         session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
     let custom = wrap_up_prompt.filter(|prompt| !prompt.is_empty());
@@ -53,8 +53,7 @@ fn texts(line: &[u8]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ClaudeSession;
-    use crate::SessionDocument;
+    use super::super::SessionDocument;
 
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
@@ -81,7 +80,7 @@ mod tests {
     }
 
     fn check(rows: &str, wrap_up_prompt: Option<&str>, expected: Option<&str>) {
-        let session = ClaudeSession::parse(file(rows).into_bytes());
+        let session = SessionDocument::parse(file(rows).into_bytes());
         assert_eq!(session.resume_point_before_wrap_up(wrap_up_prompt).as_deref(), expected, "{rows}");
     }
 
@@ -104,7 +103,7 @@ mod tests {
 
     #[test]
     fn answered_calls_end_at_message() {
-        let answered = |up_to| ClaudeSession::parse(file("pmrm").into_bytes()).answered_calls(up_to).len();
+        let answered = |up_to| SessionDocument::parse(file("pmrm").into_bytes()).answered_calls(up_to).len();
         assert_eq!(answered(Some("1")), 0);
         assert_eq!(answered(Some("3")), 1);
         assert_eq!(answered(Some("9")), 1);

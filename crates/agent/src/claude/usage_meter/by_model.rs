@@ -103,10 +103,6 @@ struct Model {
 
 impl Models {
     pub(super) fn add(&mut self, name: &str, interval: UsageInterval) {
-        self.entry(name).add(interval);
-    }
-
-    fn entry(&mut self, name: &str) -> &mut UsageInterval {
         let position = |models: &[Model], name: &str| models.iter().position(|model| model.name == name);
         let name = if name.len() > NAME_BYTES_MAX { "" } else { name };
         let name = if position(&self.0, name).is_none() && self.0.len() >= MODELS_MAX { "" } else { name };
@@ -114,7 +110,7 @@ impl Models {
             self.0.push(Model { name: name.to_owned(), interval: UsageInterval::default() });
             self.0.len() - 1
         });
-        &mut self.0[index].interval
+        self.0[index].interval.add(interval);
     }
 
     fn merge(&mut self, others: Models) {

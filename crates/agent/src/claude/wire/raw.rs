@@ -3,7 +3,7 @@
 use super::{Block, Field, List, Text};
 use crate::json_reader::{Reader, unquote};
 use serde::ser::Error;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
@@ -13,12 +13,6 @@ pub(in crate::claude) struct Raw<'a>(Option<&'a str>);
 impl<'a> Field<'a> for Raw<'a> {
     fn read(reader: &mut Reader<'a>) -> Option<Self> {
         reader.value().map(|json| Raw(Some(json)))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Raw<'a> {
-    fn deserialize<D: Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(input).map(|raw| Raw(Some(raw.get())))
     }
 }
 
@@ -67,11 +61,8 @@ impl<'a> Raw<'a> {
     /// Returns the length of a string on the wire, in bytes, or zero for another value. Deltas are most of a
     /// stream, so their text is not decoded.
     pub(in crate::claude) fn text_bytes(self) -> u64 {
-        self.quoted().unwrap_or_default().len() as u64
-    }
-
-    fn quoted(self) -> Option<&'a str> {
-        self.json().strip_prefix('"')?.strip_suffix('"')
+        let content = self.json().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+        content.unwrap_or_default().len() as u64
     }
 
     /// Parses content into blocks. A plain string is one text block.

@@ -3,7 +3,7 @@
 use super::{Field, List, Message, Raw, ResultMeta, Text};
 use crate::claude::vendor_terms::is_interrupted;
 use crate::json_reader::Reader;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 records! {
     Row {
@@ -55,34 +55,27 @@ records! {
         "commandMode" => command_mode: Text<'a>,
         "prompt" => prompt: Raw<'a>,
     }
-}
 
-/// Fields that every row of a session file repeats.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(in crate::claude) struct RowContext<'a> {
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    user_type: Raw<'a>,
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    entrypoint: Raw<'a>,
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    cwd: Raw<'a>,
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    session_id: Raw<'a>,
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    version: Raw<'a>,
-    #[serde(borrow, skip_serializing_if = "Raw::is_missing")]
-    git_branch: Raw<'a>,
-}
-
-impl<'a> Field<'a> for RowContext<'a> {
-    fn read(reader: &mut Reader<'a>) -> Option<Self> {
-        serde_json::from_str(reader.value()?).ok()
+    /// Fields that every row of a session file repeats.
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    RowContext {
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "userType" => user_type: Raw<'a>,
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "entrypoint" => entrypoint: Raw<'a>,
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "cwd" => cwd: Raw<'a>,
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "sessionId" => session_id: Raw<'a>,
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "version" => version: Raw<'a>,
+        #[serde(skip_serializing_if = "Raw::is_missing")]
+        "gitBranch" => git_branch: Raw<'a>,
     }
 }
 
 impl RowContext<'_> {
-    /// Returns whether the row belongs to this session.
     pub(in crate::claude) fn belongs_to(&self, session: &str) -> bool {
         self.session_id.text().is_some_and(|id| id == session)
     }

@@ -2,7 +2,7 @@ use super::{ConversationBuilder, context, handoff_prompt};
 use crate::handoff::{HandoffContext, HandoffReason};
 use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind};
 use expect_test::expect;
-use longhaul_core::{HANDOFF_TOKENS_MAX, Span, Usd};
+use longhaul_core::{HANDOFF_TOKENS_MAX, Remaining, Span, Usd};
 use serde_json::json;
 
 const TASK: &str = "/fix-issue The retry of uploads ignores the server's hint.\n\nAll tests must pass.";
@@ -35,8 +35,11 @@ fn work() -> ConversationBuilder {
 fn renders_full_prompt() {
     let files = ["notes.md".to_owned()];
     let context = HandoffContext {
-        remaining_cost: Some(Usd(1_250_000)),
-        remaining_time: Some(Span::from_mins(42)),
+        remaining: Remaining {
+            budget: Some(Usd(1_250_000)),
+            time: Some(Span::from_mins(42)),
+            ..Remaining::default()
+        },
         files_changed: &files,
         ..context(TASK)
     };

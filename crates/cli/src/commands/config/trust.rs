@@ -13,7 +13,6 @@ use crate::{open_home, output};
 use clap::CommandFactory;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::env;
 use std::path::{Path, PathBuf};
 
 /// A file whose trust changed. JSON keys are only added, never removed.
@@ -56,7 +55,7 @@ pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
 
 fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Failure> {
     let root = Cli::command();
-    let (keys, user_file) = (Keys::for_command(&root), user_file(|name| env::var_os(name)));
+    let (keys, user_file) = (Keys::for_command(&root), user_file());
     let (owner, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
     let file = Reader { keys: &keys, owner, path, home: None, user_file, trust }.read(content)?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {

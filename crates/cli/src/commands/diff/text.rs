@@ -52,8 +52,7 @@ pub fn notes(diff: &WorkspaceDiff) -> Vec<String> {
     notes.extend(diff.live.map(|live| match live {
         LiveReason::NotFinished => "the run has not finished: compared with the current workspace".to_owned(),
         LiveReason::Unrecorded(reason) => {
-            let reason = reason.map_or("", |reason| describe(reason));
-            let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+            let reason = reason.map_or_else(String::new, |reason| format!(" ({})", describe(reason)));
             format!(
                 "the workspace at the end of the run was not recorded{reason}: compared with the current workspace"
             )

@@ -77,7 +77,7 @@ pub fn api_timeout(environment: &AgentEnvironment, value: Option<OsString>) -> F
 }
 
 /// Checks the directory of the agent's sessions. Without it no session can be resumed.
-pub fn sessions(layout: &dyn SessionLayout) -> Finding {
+pub fn sessions(layout: &SessionLayout) -> Finding {
     let Some(folder) = claude_config_dir() else {
         let found = "neither HOME nor CLAUDE_CONFIG_DIR is set: the agent has no directory for its sessions";
         return Finding::problem(SESSIONS, found, "set HOME");

@@ -25,7 +25,7 @@ pub fn check() -> Option<Finding> {
     if let Some(command) = file.protect() {
         return Some(Finding::warning(BOOT, format!("other users can read {shown}"), command));
     }
-    let missing: Vec<String> = file.missing(&needed).into_iter().map(|variable| variable.name).collect();
+    let missing = file.missing(&needed);
     Some(if missing.is_empty() {
         Finding::ok(BOOT, format!("reads the agent's variables from {shown}"))
     } else {

@@ -29,6 +29,6 @@ pub fn check(global: &GlobalArgs) -> Finding {
 
 fn read(global: &GlobalArgs, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
     LoadedConfig::read(&Keys::for_command(&Cli::command()), Some(directory), &global.configured, |_| true)?;
-    let files = [user_file(|name| env::var_os(name)), project_file(directory)];
+    let files = [user_file(), project_file(directory)];
     Ok(files.into_iter().flatten().filter(|file| !global.configured.no_config && file.exists()).collect())
 }

@@ -56,10 +56,9 @@ fn directory(dir: &WritableDir) -> Finding {
     let Some(metadata) = fs::metadata(&dir.path).ok().filter(|_| dir.exists()) else {
         return Finding::ok(HOME, format!("{path}, created by the first run"));
     };
-    let permissions =
-        Permissions { mode: metadata.mode() & 0o7777, is_owner: metadata.uid() == geteuid().as_raw() };
-    let found = format!("{path}, mode {:04o}", permissions.mode);
-    match permissions.problem() {
+    let mode = metadata.mode() & 0o7777;
+    let found = format!("{path}, mode {mode:04o}");
+    match permission_problem(mode, metadata.uid() == geteuid().as_raw()) {
         None => Finding::ok(HOME, found),
         Some((error, remedy)) => Finding::warning(
             HOME,
@@ -69,20 +68,13 @@ fn directory(dir: &WritableDir) -> Finding {
     }
 }
 
-struct Permissions {
-    mode: u32,
-    is_owner: bool,
-}
-
-impl Permissions {
-    /// Returns a problem and the command that fixes it. Others may read the directory, because the files in
-    /// it are private to their owner.
-    fn problem(&self) -> Option<(&'static str, &'static str)> {
-        match (self.is_owner, self.mode & 0o022) {
-            (false, _) => Some(("it is owned by another user", "chown -R \"$(id -u)\"")),
-            (true, 0) => None,
-            (true, _) => Some(("other users can write to it", "chmod go-w")),
-        }
+/// Returns a problem and the command that fixes it. Others may read the directory, because the files in it are private
+/// to their owner.
+fn permission_problem(mode: u32, is_owner: bool) -> Option<(&'static str, &'static str)> {
+    match (is_owner, mode & 0o022) {
+        (false, _) => Some(("it is owned by another user", "chown -R \"$(id -u)\"")),
+        (true, 0) => None,
+        (true, _) => Some(("other users can write to it", "chmod go-w")),
     }
 }
 
@@ -130,7 +122,7 @@ fn network(stat: &StatFs) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::super::finding::Severity;
-    use super::{Disk, Permissions};
+    use super::{Disk, permission_problem};
 
     #[test]
     fn checks_disks() {
@@ -151,7 +143,7 @@ mod tests {
     #[test]
     fn checks_permissions() {
         let check = |mode: u32, is_owner: bool, expected: Option<&str>| {
-            let error = Permissions { mode, is_owner }.problem().map(|(error, _)| error);
+            let error = permission_problem(mode, is_owner).map(|(error, _)| error);
             assert_eq!(error, expected, "{mode:o}");
         };
         check(0o700, true, None);

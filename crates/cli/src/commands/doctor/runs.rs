@@ -27,8 +27,8 @@ const LAG_MAX: Span = Span(60_000);
 pub fn check(now: Moment) -> Vec<Finding> {
     let Ok(home) = open_home::locate() else { return vec![clock(now, None)] };
     let (state, ledger) = ledger(&home);
-    match ledger.and_then(|ledger| RunHistory::read(&home, ledger)) {
-        Ok(RunHistory { orphans, last }) => vec![state, orphaned(&orphans), clock(now, last)],
+    match ledger.and_then(|ledger| read_runs(&home, ledger)) {
+        Ok((orphans, last)) => vec![state, orphaned(&orphans), clock(now, last)],
         Err(error) => {
             let remedy = error.hint().unwrap_or_else(|| "longhaul recover --list".to_owned());
             vec![state, Finding::warning(ORPHANED, format!("unknown: {error}"), remedy), clock(now, None)]
@@ -36,34 +36,25 @@ pub fn check(now: Moment) -> Vec<Finding> {
     }
 }
 
-struct RunHistory {
-    /// Ids of workflows without a supervisor, then of runs that belong to none of them.
-    orphans: Vec<String>,
-    /// Time of the newest run's last record.
-    last: Option<Moment>,
-}
-
-impl RunHistory {
-    fn read(home: &Home, mut ledger: Ledger) -> Result<RunHistory, LedgerError> {
-        let states = vec![RunState::Running, RunState::Waiting];
-        let unfinished = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
-        let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
-        let dirs = home.workflows_newest_first()?;
-        let workflows: Vec<RunId> = dirs
-            .iter()
-            .filter_map(|dir| workflow_status(home, dir))
-            .filter(|status| status.status == RowState::Orphaned.as_str())
-            .map(|status| status.workflow_id)
-            .collect();
-        let is_alone =
-            |row: &Row| row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id));
-        let runs = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
-        let runs = runs.filter(is_alone).map(|row| row.entry.id);
-        Ok(RunHistory {
-            orphans: workflows.iter().cloned().chain(runs).map(|id| id.to_string()).collect(),
-            last: newest.first().and_then(last_activity),
-        })
-    }
+/// Returns the ids of workflows without a supervisor, then of runs that belong to none of them, and the time of the
+/// newest run's last record.
+fn read_runs(home: &Home, mut ledger: Ledger) -> Result<(Vec<String>, Option<Moment>), LedgerError> {
+    let states = vec![RunState::Running, RunState::Waiting];
+    let unfinished = ledger.runs(&RunFilter { states, ..RunFilter::default() })?;
+    let newest = ledger.runs(&RunFilter { limit: Some(1), ..RunFilter::default() })?;
+    let dirs = home.workflows_newest_first()?;
+    let workflows: Vec<RunId> = dirs
+        .iter()
+        .filter_map(|dir| workflow_status(home, dir))
+        .filter(|status| status.status == RowState::Orphaned.as_str())
+        .map(|status| status.workflow_id)
+        .collect();
+    let is_alone =
+        |row: &Row| row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id));
+    let runs = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
+    let runs = runs.filter(is_alone).map(|row| row.entry.id);
+    let orphans = workflows.iter().cloned().chain(runs).map(|id| id.to_string()).collect();
+    Ok((orphans, newest.first().and_then(last_activity)))
 }
 
 /// Opens the ledger and brings it up to date. An unusable or missing ledger is replaced by a temporary one.

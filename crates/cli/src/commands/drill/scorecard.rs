@@ -3,7 +3,6 @@
 use super::play::{DrillResult, SurvivedFault};
 use crate::args::DrillAgentKind;
 use longhaul_core::{Fault, OutcomeKind};
-use longhaul_drill::api::Billed;
 use longhaul_drill::{RequestLog, Scenario};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -141,7 +140,12 @@ impl Scorecard {
         result: &DrillResult,
     ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
-        let survived = &result.survived;
+        let (survived, usage) = (&result.survived, &report.usage);
+        // Only for the completed messages that the streams announced can both sides know the exact usage.
+        let exact = request_log
+            .billed()
+            .filter(|message| message.complete && result.announced.contains(&message.id))
+            .collect::<Vec<_>>();
         let is_acp = agent == DrillAgentKind::Acp;
         let reported = |word: &String| {
             let reported = ACP_FAULTS.iter().find(|(fault, _)| is_acp && fault.as_str() == word);
@@ -171,9 +175,24 @@ impl Scorecard {
             waited_ms: report.clocks.waiting.millis(),
             wall_ms: report.wall().millis(),
             requests: request_log.model_requests(),
-            messages: messages(result),
-            tokens: tokens(result),
-            cost_micro_usd: cost(result),
+            messages: MessageCounts {
+                completed_billed: exact.len() as u32,
+                completed_counted: usage.messages,
+                estimated: (request_log.billed().count() - exact.len()) as u32,
+            },
+            tokens: TokenCounts {
+                completed_billed: exact.iter().map(|message| message.tokens.total()).sum(),
+                completed_counted: usage.tokens.total(),
+                all: CountedAndBilled {
+                    billed: request_log.tokens().total(),
+                    counted: usage.tokens.total() + usage.truncated_tokens.total(),
+                },
+            },
+            // Only totals can be compared: an agent's report covers completed and truncated messages together.
+            cost_micro_usd: CountedAndBilled {
+                billed: request_log.cost().microdollars(),
+                counted: (usage.reported_cost + usage.estimated_cost).0,
+            },
             wasted_tokens: wasted(request_log),
             workspace: result
                 .expected_hash
@@ -246,12 +265,8 @@ fn fault(word: Option<&str>) -> String {
 fn injected(request_log: &RequestLog) -> BTreeMap<String, u32> {
     let mut faults = BTreeMap::new();
     for injected in &request_log.injected {
-        let name = if injected.detail.is_empty() {
-            injected.fault.clone()
-        } else {
-            format!("{} {}", injected.fault, injected.detail)
-        };
-        *faults.entry(name).or_default() += 1;
+        let name = format!("{} {}", injected.fault, injected.detail);
+        *faults.entry(name.trim_end().to_owned()).or_default() += 1;
     }
     faults
 }
@@ -264,41 +279,4 @@ fn wasted(request_log: &RequestLog) -> u64 {
     }
     let billed: u64 = request_log.messages.iter().map(|message| message.tokens.total()).sum();
     billed.saturating_sub(needed.values().sum())
-}
-
-/// Returns the completed messages that the streams announced. Only for these can both sides know the exact
-/// usage.
-fn exact_messages(result: &DrillResult) -> impl Iterator<Item = &Billed> {
-    result.request_log.billed().filter(|message| message.complete && result.announced.contains(&message.id))
-}
-
-fn messages(result: &DrillResult) -> MessageCounts {
-    let completed_billed = exact_messages(result).count() as u32;
-    MessageCounts {
-        completed_billed,
-        completed_counted: result.report.usage.messages,
-        estimated: result.request_log.billed().count() as u32 - completed_billed,
-    }
-}
-
-fn tokens(result: &DrillResult) -> TokenCounts {
-    let usage = &result.report.usage;
-    TokenCounts {
-        completed_billed: exact_messages(result).map(|message| message.tokens.total()).sum(),
-        completed_counted: usage.tokens.total(),
-        all: CountedAndBilled {
-            billed: result.request_log.tokens().total(),
-            counted: usage.tokens.total() + usage.truncated_tokens.total(),
-        },
-    }
-}
-
-/// Returns the cost in micro-dollars. Only totals can be compared: an agent's report covers completed and
-/// truncated messages together.
-fn cost(result: &DrillResult) -> CountedAndBilled {
-    let usage = &result.report.usage;
-    CountedAndBilled {
-        counted: (usage.reported_cost + usage.estimated_cost).0,
-        billed: result.request_log.cost().microdollars(),
-    }
 }

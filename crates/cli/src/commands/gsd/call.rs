@@ -2,8 +2,8 @@
 //! the project.
 
 use super::earlier_run::{self, EarlierRun};
+use super::print_sentence;
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
-use super::{installed, print_sentence};
 use crate::args::{EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
 use crate::commands::attach;
 use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
@@ -236,7 +236,7 @@ impl Call<'_> {
         let Caller { global, project_dir, args, .. } = self.caller;
         let slash_command = match &self.repeat.slash_command {
             Some(typed) => typed.clone(),
-            None => installed::slash_command(project_dir, self.command.name)?,
+            None => self.command.installed(project_dir)?,
         };
         let prompt = prompt(&slash_command, &self.arguments, session.is_some(), note.as_deref());
         let mut flags = self.caller.flags(self.command, &self.name, &["dry_run", "detach", "detached"]);
@@ -248,7 +248,7 @@ impl Call<'_> {
             return prepared.print(output::format(global));
         }
         let options = DisplayOptions::open(global, self.events, args.detached)?;
-        let lifecycle = Lifecycle::for_run(global, &run_args, &prompt).filter(|_| !args.detached);
+        let lifecycle = Lifecycle::for_run(&run_args, &prompt).filter(|_| !args.detached);
         prepared.start(global, DisplayOptions { lifecycle, ..options })
     }
 }

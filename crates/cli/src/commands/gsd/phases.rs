@@ -4,9 +4,9 @@
 use super::call::{Caller, prompt};
 use super::earlier_run::{self, EarlierRun};
 use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
+use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
 use super::status::require_phase;
-use super::{installed, print_sentence};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
@@ -132,7 +132,7 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
             EarlierRun::Incomplete(session) => Some(session),
             EarlierRun::OfWorkflow(_) | EarlierRun::None => None,
         };
-        let slash_command = installed::slash_command(caller.project_dir, command.name)?;
+        let slash_command = command.installed(caller.project_dir)?;
         let prompt = prompt(&slash_command, &arguments, session.is_some(), note.as_deref());
         let mut flags = caller.flags(command, &name, &OF_WORKFLOW);
         flags.prepend("check", check(&phase, command.name == PLAN_PHASE.name)?);

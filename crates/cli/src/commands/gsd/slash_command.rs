@@ -2,9 +2,11 @@
 
 use crate::failure::Failure;
 use crate::output;
+use longhaul::find_agent::claude_config_dir;
 use longhaul_agent::{Answers, did_you_mean};
 use longhaul_core::Span;
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 /// Added to the agent's own instructions, because no person can answer.
 pub const SYSTEM_PROMPT: &str = "You run without a person at the terminal: complete the command on your own, and ask only what it requires.";
@@ -60,6 +62,29 @@ impl SlashCommand {
         let typed = Answers::new(typed.unwrap_or_default());
         let invalid = |error: longhaul_agent::AnswersError| Failure::unexpected(error.to_string());
         Ok(typed.map_err(invalid)?.or_else(defaults.map_err(invalid)?))
+    }
+
+    /// Returns the word that the installed GSD has for the command, such as `/gsd:plan-phase`. Claude Code would send an
+    /// unknown command to the model as a text, and the model would guess what it means.
+    pub fn installed(&self, project_dir: &Path) -> Result<String, Failure> {
+        let name = self.name;
+        let forms = [
+            (format!("commands/gsd/{name}.md"), format!("/gsd:{name}")),
+            (format!("skills/gsd-{name}/SKILL.md"), format!("/gsd-{name}")),
+            (format!("commands/gsd-{name}.md"), format!("/gsd-{name}")),
+        ];
+        let of_project = project_dir.ancestors().map(|dir| dir.join(".claude"));
+        let is_in = |dir: PathBuf| forms.iter().find(|(file, _)| dir.join(file).is_file());
+        let found = of_project.chain(claude_config_dir()).find_map(is_in);
+        found.map(|(_, command)| command.clone()).ok_or_else(|| {
+            let error =
+                format!("GSD is not installed: it has no command {name} in this project or for this user");
+            let hint = format!(
+                "install it with `npx get-shit-done-cc@latest --claude --global`, or name the slash command with \
+                 --slash-command, such as `--slash-command /gsd:{name}`"
+            );
+            Failure::not_started(error, hint)
+        })
     }
 }
 

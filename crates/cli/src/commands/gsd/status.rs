@@ -1,10 +1,12 @@
-//! `longhaul gsd status`: the state of a project, read from its `.planning` directory. It calls no model.
+//! `longhaul gsd status` and `longhaul gsd verify-phase`: the state of a project and of the work of a phase, read from
+//! the `.planning` directory. They call no model.
 
-use super::print;
-use crate::args::GlobalArgs;
+use super::{print, print_sentence};
+use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::Failure;
 use crate::output;
-use longhaul_gsd::{PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus};
+use longhaul_core::OutcomeKind;
+use longhaul_gsd::{OpenWork, PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus, open_work};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
@@ -17,6 +19,47 @@ pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
         output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
     }
     Ok(print(global, since, status, text))
+}
+
+/// Checks the work of a phase by its files.
+pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
+    let since = Instant::now();
+    let project = Project::read(project_dir)?;
+    let phase = require_phase(&project, &args.phase)?;
+    let id = &phase.id;
+    let incomplete = |error: String, hint: &str| Err(Failure::new(OutcomeKind::CheckFailed, error, hint));
+    let work = open_work(project_dir, phase)?;
+    match work {
+        OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
+        _ if args.planned => Ok(print_sentence(global, since, format!("Phase {id} is planned."))),
+        OpenWork::Unfinished(plans) => {
+            let error = format!("plans of phase {id} have no summary: {}", plans.join(", "));
+            incomplete(error, "execute them, and write their summaries")
+        }
+        OpenWork::Gaps => {
+            let error = format!("the verification of phase {id} found gaps: see {}", report(phase));
+            incomplete(error, "close the gaps, then verify the phase again")
+        }
+        OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
+        OpenWork::Nothing => {
+            Ok(print_sentence(global, since, format!("Phase {id} is executed and verified.")))
+        }
+    }
+}
+
+/// The failure of a phase whose report has this status.
+pub fn needs_person(phase: &ProjectPhase, status: &str) -> Failure {
+    let (id, file) = (&phase.id, report(phase));
+    let error = match status {
+        "" => format!("phase {id} needs a person: {file} states no status"),
+        status => format!("phase {id} needs a person: {file} states `{status}`"),
+    };
+    let hint = format!("check what it lists, and write `status: passed` into {file}");
+    Failure::new(OutcomeKind::NeedsPerson, error, hint)
+}
+
+fn report(phase: &ProjectPhase) -> String {
+    format!(".planning/{}", phase.report.as_deref().unwrap_or_default())
 }
 
 impl From<ProjectError> for Failure {

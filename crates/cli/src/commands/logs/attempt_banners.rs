@@ -5,14 +5,14 @@ use crate::output::phrases;
 use crate::output::time::TimeFormat;
 use crate::run_history::timeline_text;
 use crate::run_history::{AttemptFiles, attempt_end, read_attempt_files};
-use longhaul_core::{AttemptHistory, Moment, Run, RunHistory};
+use longhaul_core::{Moment, RunHistory};
 use longhaul_store::{JournalFollower, RunDir, StoreError};
 use std::collections::BTreeMap;
 
 pub struct Attempts {
     dir: RunDir,
     journal: Option<JournalFollower>,
-    history: RunHistory,
+    pub history: RunHistory,
     files: BTreeMap<u32, AttemptFiles>,
     clock: TimeFormat,
 }
@@ -46,28 +46,16 @@ impl Attempts {
         Ok(())
     }
 
-    pub fn run(&self) -> &Run {
-        self.history.run()
-    }
-
-    pub fn all(&self) -> &[AttemptHistory] {
-        self.history.attempts()
-    }
-
-    pub fn contains(&self, number: u32) -> bool {
-        self.history.attempt(number).is_some()
-    }
-
     /// Returns whether this attempt has ended. Its transcript is then complete.
     pub fn has_ended(&self, number: u32) -> bool {
         self.history.attempt(number).is_some_and(|attempt| attempt.end.is_some())
     }
 
     pub fn check(&self, number: u32) -> Result<(), Failure> {
-        if self.contains(number) {
+        if self.history.attempt(number).is_some() {
             return Ok(());
         }
-        let hint = match self.all() {
+        let hint = match self.history.attempts() {
             [] => "no attempt has started yet".to_owned(),
             [only] => format!("the run has only attempt {}", only.number),
             [first, .., last] => format!("the run has attempts {} to {}", first.number, last.number),
@@ -94,6 +82,6 @@ impl Attempts {
         let attempt = self.history.attempt(number)?;
         let ended = attempt_end(attempt, self.files.get(&number))?;
         let at = attempt.end.as_ref()?.at;
-        Some(format!("{}\n", timeline_text::describe_attempt_end(&ended, at, &self.clock)))
+        Some(format!("{}\n", timeline_text::describe_attempts_end(&ended, at, at, &self.clock)))
     }
 }

@@ -4,10 +4,11 @@ use jiff::Timestamp;
 use longhaul_agent::transcript_message::MessageHeader;
 use longhaul_core::Moment;
 
-/// A selection of messages.
+/// A selection of messages of one conversation.
 #[derive(Clone, Copy, Debug)]
 pub struct LogFilter {
     pub attempt: Option<u32>,
+    /// Start of the selection. `None` once it was reached: later messages have a later time or none.
     pub since: Option<Moment>,
 }
 
@@ -16,36 +17,19 @@ impl LogFilter {
         self.attempt.is_none() && self.since.is_none()
     }
 
-    pub fn filter(self) -> LogFilterState {
-        LogFilterState { filter: self, has_started: self.since.is_none() }
-    }
-}
-
-/// Filters the messages of one conversation.
-pub struct LogFilterState {
-    filter: LogFilter,
-    /// Whether the start time was reached. Later messages have a later time or none.
-    has_started: bool,
-}
-
-impl LogFilterState {
     pub fn selects(&mut self, attempt: u32, timestamp: Option<&str>) -> bool {
-        if let (false, Some(since), Some(at)) =
-            (self.has_started, self.filter.since, timestamp.and_then(moment))
-        {
-            self.has_started = at >= since;
+        if let Some((since, at)) = self.since.zip(timestamp.and_then(moment)) {
+            self.since = self.since.filter(|_| at < since);
         }
-        self.has_started && self.filter.attempt.is_none_or(|selected| selected == attempt)
+        self.since.is_none() && self.attempt.is_none_or(|selected| selected == attempt)
     }
 
     /// Returns whether a line of a transcript is selected. Lines that are not messages are selected only
     /// without a filter.
     pub fn selects_line(&mut self, line: &[u8]) -> bool {
-        if self.filter.is_all() {
-            return true;
-        }
-        MessageHeader::parse(line)
-            .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
+        self.is_all()
+            || MessageHeader::parse(line)
+                .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
     }
 }
 
@@ -61,7 +45,7 @@ mod tests {
     #[test]
     fn message_without_time_belongs_to_previous_one() {
         let since = moment("2026-11-22T10:00:00Z");
-        let mut filter = LogFilter { attempt: Some(2), since }.filter();
+        let mut filter = LogFilter { attempt: Some(2), since };
         for (attempt, timestamp, expected) in [
             (1, Some("2026-11-22T09:00:00Z"), false),
             (1, None, false),
@@ -73,7 +57,7 @@ mod tests {
         ] {
             assert_eq!(filter.selects(attempt, timestamp), expected, "{attempt} {timestamp:?}");
         }
-        let mut all = LogFilter { attempt: None, since: None }.filter();
+        let mut all = LogFilter { attempt: None, since: None };
         assert!(all.selects_line(b"not JSON") && all.selects(1, None));
     }
 }

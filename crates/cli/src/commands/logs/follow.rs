@@ -11,14 +11,12 @@ use longhaul_store::{Journal, RunDir, StoreError};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Write;
 
-/// Prints the messages until the run finishes.
 pub async fn follow(
     dir: &RunDir,
     attempts: &mut Attempts,
     reader: &mut dyn LogReader,
     filter: LogFilter,
     out: &mut impl Write,
-    quiet: bool,
 ) -> Result<(), ReadError> {
     let mut watch = RunWatch::new(dir);
     let mut has_printed_status = false;
@@ -27,7 +25,7 @@ pub async fn follow(
         // supervisor is seen.
         let is_locked = Journal::is_locked(&dir.journal_path()).map_err(ReadError::Failed)?;
         print_new(attempts, reader, out)?;
-        let is_finished = attempts.run().state().outcome().is_some();
+        let is_finished = attempts.history.state().outcome().is_some();
         if is_finished && dir.is_outcome_published() {
             // The files are complete now. They may not have been when they were read above.
             return print_new(attempts, reader, out);
@@ -37,7 +35,7 @@ pub async fn follow(
         }
         if is_locked {
             has_printed_status = false;
-        } else if !has_printed_status && !quiet {
+        } else if !has_printed_status {
             has_printed_status = true;
             let id = dir.id();
             output::print_status(&format!("run {id} has no supervisor; waiting for `longhaul recover {id}`"));

@@ -2,7 +2,7 @@
 //! lines.
 
 use super::attempt_banners::Attempts;
-use super::filter::{LogFilter, LogFilterState, moment};
+use super::filter::{LogFilter, moment};
 use super::{LogReader, ReadError};
 use crate::args::OutputFormat;
 use crate::output::conversation::render;
@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 pub struct MessageLog {
     path: PathBuf,
     read: u64,
-    filter: LogFilterState,
+    filter: LogFilter,
     format: OutputFormat,
     has_printed: bool,
     attempt: u32,
@@ -28,7 +28,7 @@ impl MessageLog {
         MessageLog {
             path: dir.transcript_path(),
             read: 0,
-            filter: filter.filter(),
+            filter,
             format,
             has_printed: false,
             attempt: 0,
@@ -71,7 +71,7 @@ impl MessageLog {
         }
         // The transcript is read after the journal, so it may contain an attempt that began in between. Without
         // a readable journal, the banners have less to say.
-        if !attempts.contains(message.attempt) {
+        if attempts.history.attempt(message.attempt).is_none() {
             let _ = attempts.update();
         }
         self.end(attempts, out)?;

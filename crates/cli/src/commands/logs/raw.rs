@@ -50,7 +50,7 @@ impl Raw {
 
     fn open(&mut self, attempts: &Attempts) -> Result<Option<Stream>, ReadError> {
         let done = self.done;
-        for attempt in attempts.all().iter().filter(|attempt| attempt.number > done) {
+        for attempt in attempts.history.attempts().iter().filter(|attempt| attempt.number > done) {
             let is_other = self.filter.attempt.is_some_and(|selected| selected != attempt.number);
             let since = self.filter.since;
             let is_before = attempt.end.as_ref().zip(since).is_some_and(|(end, since)| end.at < since);
@@ -119,19 +119,17 @@ impl Stream {
             return Ok(false);
         }
         self.file.seek(SeekFrom::Start(self.offset)).map_err(|cause| failed(&self.path, cause))?;
-        let (mut chunk, mut has_printed) = (vec![0; CHUNK_BYTES], false);
+        let (mut reader, start) = (BufReader::with_capacity(CHUNK_BYTES, &self.file), self.offset);
         loop {
-            let length = match self.file.read(&mut chunk) {
-                Ok(0) => return Ok(has_printed),
-                Ok(length) => length,
-                Err(cause) if cause.kind() == io::ErrorKind::Interrupted => continue,
-                Err(cause) => return Err(failed(&self.path, cause)),
-            };
-            let bytes = &chunk[..length];
+            let bytes = reader.fill_buf().map_err(|cause| failed(&self.path, cause))?;
+            if bytes.is_empty() {
+                return Ok(self.offset > start);
+            }
             out.write_all(bytes)?;
-            self.offset += length as u64;
             self.in_line = !bytes.ends_with(b"\n");
-            has_printed = true;
+            let length = bytes.len();
+            reader.consume(length);
+            self.offset += length as u64;
         }
     }
 

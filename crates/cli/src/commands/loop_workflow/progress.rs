@@ -50,9 +50,7 @@ impl WorkflowProgress {
     }
 
     pub fn close(&mut self) {
-        if let Some(region) = self.region.take() {
-            region.close();
-        }
+        self.region = None;
     }
 
     /// Opens the live view, if stderr is a terminal.

@@ -3,13 +3,13 @@
 use super::envelope::print_end;
 use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
-use crate::args::{GlobalArgs, ResumeArgs};
+use crate::args::{Cli, GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
+use crate::config::arguments::typed_args;
 use crate::failure::Failure;
 use crate::output::print_status;
 use crate::{limit_flags, runtime, signals};
-use clap::ArgMatches;
-use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Limits, OutcomeKind, Workflow, WorkflowLimits};
 use longhaul_store::{Home, Journal, WorkflowDir};
@@ -108,15 +108,10 @@ pub fn resume(
 }
 
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
-    let is_global = |id: &str| {
-        ["output_format", "json", "quiet", "verbose", "no_pager", "no_config", "config", "profile"]
-            .contains(&id)
-    };
-    let is_typed = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
-    // A group of flags has an id too. Its values are the ids of its flags.
-    let is_group = |id: &str| matches.try_get_many::<clap::Id>(id).is_ok();
-    let mut typed = matches.ids().map(|id| id.as_str()).filter(|id| is_typed(id) && !is_group(id));
-    match typed.find(|id| !OF_WORKFLOW.contains(id) && !is_global(id)) {
+    let root = Cli::command();
+    let command = root.find_subcommand("resume").expect("there is such a command");
+    let mut typed = typed_args(command, matches).map(|arg| arg.get_id().as_str());
+    match typed.find(|id| !OF_WORKFLOW.contains(id)) {
         Some(id) => Err(Failure::usage(
             format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
             "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",

@@ -312,18 +312,13 @@ fn above_budget(ceiling: Usd) -> Failure {
 /// Returns the directory in which the client started the server.
 fn start_directory() -> Result<PathBuf, Failure> {
     let dir = prompt_arg::directory(Path::new("."))?;
-    let user_home = env::var_os("HOME").map(PathBuf::from);
-    if dir.parent().is_none() || user_home.is_some_and(|user_home| is_same(&user_home, &dir)) {
+    let user_home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());
+    if dir.parent().is_none() || user_home.as_ref() == Some(&dir) {
         let error =
             format!("the client starts this server in {}, which contains every project", dir.display());
         return Err(Failure::usage(error, "name the directories of runs with --allow-dir"));
     }
     Ok(dir)
-}
-
-/// Returns whether both paths lead to the same existing directory.
-fn is_same(a: &Path, b: &Path) -> bool {
-    matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
 /// Returns whether the agent of a run may have rights that its permission mode does not show.

@@ -7,7 +7,8 @@ use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output;
 use crate::output::color::{Colors, Style};
 use crate::output::phrases::{counted, one_line};
-use longhaul_playbook::{FileError, LoadedPlaybook, PointId, Section};
+use longhaul_playbook::points::{self, TextSize};
+use longhaul_playbook::{FileError, LoadedPlaybook, Playbook, PointId, Section};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -79,11 +80,24 @@ fn inspect(loaded: &LoadedPlaybook, threshold: f64) -> CheckOutput {
             .map(|section| (section.title(), playbook.section(*section).len()))
             .collect(),
         findings: playbook.lint(),
-        warnings: warnings.clone(),
+        warnings: warnings.iter().cloned().chain(size_warning(playbook)).collect(),
         near_duplicates: duplicates
             .map(|(first, second)| Duplicate { name: first.name.clone(), duplicate: second.name.clone() })
             .collect(),
     }
+}
+
+/// Returns a warning if the playbook is too large for a session.
+fn size_warning(playbook: &Playbook) -> Option<String> {
+    let count = |limit: TextSize| {
+        let injection = points::inject(playbook, "", limit, &project::templates());
+        // A hook reports a template that cannot be used.
+        injection.ok().flatten().map_or(0, |injection| injection.points)
+    };
+    let (all, received) = (count(TextSize::limit(None)), count(TextSize::hook_limit(None)));
+    (received < all).then(|| {
+        format!("a session receives about {received} of the {all} points: Claude Code takes no more from a hook")
+    })
 }
 
 fn text(report: &CheckOutput, colors: Colors) -> String {

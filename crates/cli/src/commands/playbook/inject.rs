@@ -1,4 +1,5 @@
-//! `longhaul playbook inject`: prints the part of the playbook that a session would receive.
+//! `longhaul playbook inject`: prints the part of the playbook that a session would receive, without the limit of
+//! hooks.
 
 use super::project;
 use crate::args::GlobalArgs;
@@ -6,7 +7,7 @@ use crate::args::playbook::InjectArgs;
 use crate::failure::Failure;
 use crate::output;
 use longhaul_playbook::PlaybookFile;
-use longhaul_playbook::points::{self, Injection};
+use longhaul_playbook::points::{self, Injection, TextSize};
 use serde::Serialize;
 
 /// Output of the command.
@@ -22,7 +23,8 @@ pub struct InjectOutput {
 }
 
 pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
-    let injection = injection_for_prompt(&project::file(&args.project)?, &args.prompt, args.max_tokens)?;
+    let limit = TextSize::limit(args.max_tokens);
+    let injection = injection_for_prompt(&project::file(&args.project)?, &args.prompt, limit)?;
     let (points, omitted) =
         injection.as_ref().map_or((0, 0), |injection| (injection.points, injection.omitted));
     let text = injection.map(|injection| injection.text);
@@ -36,8 +38,8 @@ pub fn inject(global: &GlobalArgs, args: &InjectArgs) -> Result<u8, Failure> {
 pub fn injection_for_prompt(
     playbook: &PlaybookFile,
     prompt: &str,
-    max_tokens: Option<u64>,
+    limit: TextSize,
 ) -> Result<Option<Injection>, Failure> {
     let loaded = playbook.read()?;
-    Ok(points::inject(&loaded.playbook, prompt, max_tokens, &project::templates())?)
+    Ok(points::inject(&loaded.playbook, prompt, limit, &project::templates())?)
 }

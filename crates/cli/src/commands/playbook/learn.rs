@@ -17,7 +17,7 @@ use crate::run_learning::destination;
 use crate::{open_home, output, runtime, signals};
 use longhaul_core::{CancelSource, Moment, OutcomeKind, Rfc3339, Span};
 use longhaul_playbook::database::{JudgeKind, NextItem, QueueEntry, QueueStatus, Queued, QueuedEvent};
-use longhaul_playbook::worker::{LearnSteps, Worker, WorkerEvent, WorkerReport};
+use longhaul_playbook::worker::{LearnRules, Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::DatabaseError;
 use serde::Serialize;
@@ -140,7 +140,7 @@ impl WorkerTarget {
     async fn work(&self, is_worker: bool) -> Result<WorkerReport, DatabaseError> {
         let clock = Arc::new(SystemClock::new());
         let judge = judge::create(self.kind, &self.home, &clock);
-        let steps = learn_steps(&self.home);
+        let rules = learn_rules();
         let on_event = |event: WorkerEvent<'_>| {
             if is_worker {
                 progress::log_event(&self.home, event);
@@ -153,7 +153,7 @@ impl WorkerTarget {
             kind: self.kind,
             destination: &self.destination,
             transcript: None,
-            steps: &steps,
+            rules: &rules,
             clock: &*clock,
             linger: is_worker,
             on_event: &on_event,
@@ -228,13 +228,13 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>) -> Result<WorkerReport, Da
     }
 }
 
-/// Returns the configured questions and the rules for applying the answers.
-pub(super) fn learn_steps(home: &LearningPaths) -> LearnSteps {
+/// Returns the configured prompts and the rule for duplicates.
+pub(super) fn learn_rules() -> LearnRules {
     let (threshold, warning) = project::similarity_threshold();
     if let Some(warning) = warning {
         output::print_warning(&warning, None);
     }
-    LearnSteps { paths: home.clone(), templates: project::templates(), threshold }
+    LearnRules { templates: project::templates(), threshold }
 }
 
 fn text(learned: &LearnOutput, due: Option<Moment>) -> String {

@@ -28,7 +28,7 @@ pub struct EnvFile {
 impl EnvFile {
     /// Returns the path, next to the user's configuration. `None` if that directory is unknown.
     pub fn path() -> Option<PathBuf> {
-        user_file(|name| env::var_os(name)).map(|file| file.with_file_name(NAME))
+        user_file().map(|file| file.with_file_name(NAME))
     }
 
     pub fn read(path: PathBuf) -> io::Result<EnvFile> {
@@ -47,18 +47,15 @@ impl EnvFile {
         is_open.then(|| format!("chmod 600 {}", self.quoted()))
     }
 
-    pub fn missing(&self, variables: &[Variable]) -> Vec<Variable> {
+    /// Returns those of these variables that the file does not set.
+    pub fn missing(&self, variables: &BTreeSet<String>) -> Vec<String> {
         let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
-        variables.iter().filter(|variable| !has(&variable.name)).cloned().collect()
+        variables.iter().filter(|name| !has(name)).cloned().collect()
     }
 
     /// Returns shell commands that add these variables. No value appears in an argument or on the screen.
-    pub fn commands(&self, variables: &[Variable]) -> Vec<String> {
-        let names: Vec<&str> = variables
-            .iter()
-            .filter(|variable| variable.is_plain)
-            .map(|variable| variable.name.as_str())
-            .collect();
+    pub fn commands(&self, variables: &[String]) -> Vec<String> {
+        let names: Vec<&str> = variables.iter().map(String::as_str).filter(|name| is_plain(name)).collect();
         let mut commands = Vec::new();
         if self.content.is_none() {
             let folder = quoted(&self.path.parent().unwrap_or(Path::new("/")).display().to_string());
@@ -77,17 +74,9 @@ impl EnvFile {
     }
 }
 
-/// A variable that an agent needs.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variable {
-    pub name: String,
-    /// Whether this process has it, with a value of one line without single quotes.
-    pub is_plain: bool,
-}
-
-/// Returns the variables that recovery needs: those that the unfinished runs of this home recorded, and those of
-/// this process that the agents of unfinished workflows and the default agent need.
-pub fn needed(home: &Home) -> Result<Vec<Variable>, StoreError> {
+/// Returns the names of the variables that recovery needs: those that the unfinished runs of this home recorded,
+/// and those of this process that the agents of unfinished workflows and the default agent need.
+pub fn needed(home: &Home) -> Result<BTreeSet<String>, StoreError> {
     let mut dialects = vec![default_dialect()];
     for workflow in recoverable_workflows(home)? {
         let runs = workflow.plan().map(|plan| plan.runs).unwrap_or_default();
@@ -100,14 +89,13 @@ pub fn needed(home: &Home) -> Result<Vec<Variable>, StoreError> {
     for plan in unfinished_runs(home)?.filter_map(|run| run.plan().ok()) {
         names.extend(plan.env.needed().map(str::to_owned));
     }
-    Ok(names.into_iter().map(Variable::new).collect())
+    Ok(names)
 }
 
-impl Variable {
-    fn new(name: String) -> Variable {
-        let value = env::var(&name).unwrap_or_default();
-        Variable { name, is_plain: !value.is_empty() && !value.contains(['\'', '\n']) }
-    }
+/// Returns whether this process has the variable, with a value of one line without single quotes.
+pub fn is_plain(name: &str) -> bool {
+    let value = env::var(name).unwrap_or_default();
+    !value.is_empty() && !value.contains(['\'', '\n'])
 }
 
 /// Returns the names in a file with one `NAME=VALUE` on each line.

@@ -2,9 +2,10 @@
 //!
 //! Writes a single file, which it owns, and starts nothing immediately.
 
-use super::env_file::{EnvFile, Variable, needed};
+use super::env_file::{EnvFile, is_plain, needed};
 use super::unit::{LABEL, MARK, Unit, launchd_text, systemd_text};
 use crate::args::{EventsDestination, RecoverArgs};
+use crate::config::find::config_dir;
 use crate::failure::{Failure, OrFailure};
 use crate::output::{self, print_status};
 use crate::own_program::lasting_path;
@@ -93,17 +94,15 @@ fn print_variables(home: &Home) -> Result<(), Failure> {
     if missing.is_empty() {
         return Ok(());
     }
-    let names = |variables: &mut dyn Iterator<Item = &Variable>| {
-        variables.map(|variable| variable.name.as_str()).collect::<Vec<_>>().join(", ")
-    };
     let commands = file.commands(&missing);
     let next = if commands.is_empty() { "" } else { "; to add what is set here, type:" };
-    print_status(&format!("this file lacks {}{next}", names(&mut missing.iter())));
+    print_status(&format!("this file lacks {}{next}", missing.join(", ")));
     commands.iter().for_each(|command| print_status(&format!("  {command}")));
-    let other_names = names(&mut missing.iter().filter(|variable| !variable.is_plain));
-    if !other_names.is_empty() {
+    let others: Vec<String> = missing.into_iter().filter(|name| !is_plain(name)).collect();
+    if !others.is_empty() {
         print_status(&format!(
-            "add {other_names} with an editor: the value has a quote or a line break, or is not set here"
+            "add {} with an editor: the value has a quote or a line break, or is not set here",
+            others.join(", ")
         ));
     }
     Ok(())
@@ -150,13 +149,11 @@ const fn is_macos() -> bool {
 }
 
 fn path() -> Result<PathBuf, Failure> {
-    let user_home = variable("HOME").map(PathBuf::from);
     let path = if is_macos() {
+        let user_home = variable("HOME").map(PathBuf::from);
         user_home.map(|home| home.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
     } else {
-        let config = variable("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
-        let config = config.or_else(|| Some(user_home?.join(".config")));
-        config.map(|config| config.join("systemd/user").join(SERVICE))
+        config_dir(|name| env::var_os(name)).map(|config| config.join("systemd/user").join(SERVICE))
     };
     path.ok_or_else(no_home)
 }

@@ -222,12 +222,7 @@ impl ReportData {
             summary: ReportSummary::default(),
             workflows: Vec::new(),
             runs: Vec::new(),
-            spend: spend::over_time(
-                spent.iter().map(|(quarter, _, spend)| (*quarter, *spend)),
-                since,
-                generated_at,
-                zone,
-            ),
+            spend: spend::over_time(&spent, since, generated_at, zone),
             faults: totals::faults(&timelines),
             lost_time: totals::lost_time(&timelines),
             models: totals::models(&spent),

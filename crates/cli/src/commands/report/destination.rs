@@ -78,14 +78,8 @@ impl ReportDestination {
             }
             ReportDestination::Other(mut file, path) => (file.write_all(report.as_bytes()), path),
         };
-        match result {
-            Ok(()) => Ok(Some(path)),
-            Err(cause) => {
-                let failed =
-                    Failure::unexpected(format!("cannot write the report to {}: {cause}", path.display()));
-                let hint = "check the free disk space, or name another file with --output".to_owned();
-                Err(Failure { hint: Some(hint), ..failed })
-            }
-        }
+        let hint = "check the free disk space, or name another file with --output".to_owned();
+        let written = result.or_unexpected(format!("cannot write the report to {}", path.display()));
+        written.map(|()| Some(path)).map_err(|failure| Failure { hint: Some(hint), ..failure })
     }
 }

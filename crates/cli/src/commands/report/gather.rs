@@ -18,45 +18,41 @@ pub fn one(dir: &RunDir, now: Moment) -> RunInput {
 
 /// Collects the inputs of the runs that were active since this time.
 pub fn since(home: &Home, since: Moment, now: Moment) -> Result<Vec<RunInput>, Failure> {
-    let mut ledger = open_ledger::open(home)?;
-    let runs = ledger.runs(&RunFilter { active_since: Some(since), ..RunFilter::default() })?;
-    let active = runs.into_iter().filter(|run| was_active(run, since));
-    // Runs that were deleted in the meantime are omitted.
-    let entries = active.filter_map(|run| ledger.entry(&run.id).transpose());
-    Ok(read_all(entries.collect::<Result<_, _>>()?, now))
+    let filter = RunFilter { active_since: Some(since), ..RunFilter::default() };
+    selected(home, &filter, |run| is_still_active(run, since), now)
 }
 
-/// Collects the inputs of all runs of a workflow.
 pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<RunInput>, Failure> {
-    let mut ledger = open_ledger::open(home)?;
-    let runs = ledger.runs(&RunFilter::default())?.into_iter();
-    let runs = runs.filter(|run| run.workflow.as_ref().is_some_and(|position| position.id == *workflow));
-    let entries: Vec<LedgerEntry> = runs.map(|run| LedgerEntry::read(&run.run_dir())).collect();
-    Ok(read_all(entries, now))
+    let is_of_workflow =
+        |run: &LedgerRun| run.workflow.as_ref().is_some_and(|position| position.id == *workflow);
+    selected(home, &RunFilter::default(), is_of_workflow, now)
 }
 
-/// Returns whether something happened in a run since this time, or will happen. Runs that finished or were
-/// aborted earlier are omitted.
-fn was_active(run: &LedgerRun, since: Moment) -> bool {
+fn selected(
+    home: &Home,
+    filter: &RunFilter,
+    is_selected: impl Fn(&LedgerRun) -> bool,
+    now: Moment,
+) -> Result<Vec<RunInput>, Failure> {
+    let mut ledger = open_ledger::open(home)?;
+    let runs = ledger.runs(filter)?.into_iter().filter(is_selected);
+    // Runs that were deleted in the meantime are omitted.
+    let entries = runs.filter_map(|run| ledger.entry(&run.id).transpose());
+    let entries: Vec<LedgerEntry> = entries.collect::<Result<_, _>>()?;
+    let bounds = Bounds::new(entries.len());
+    Ok(entries.into_iter().map(|entry| read(entry, bounds, now)).collect())
+}
+
+/// Returns whether something happened in an unfinished run since this time, or will happen. Runs that were aborted
+/// earlier are omitted. The ledger selects finished runs by their start and their end.
+fn is_still_active(run: &LedgerRun, since: Moment) -> bool {
     let written = u64::try_from(run.journal.modified / 1_000_000).unwrap_or_default();
-    let last = match run.state {
-        RunState::Finished => run.ended_at.map(|ended| ended.0),
-        RunState::Running | RunState::Waiting | RunState::Suspended | RunState::Unreadable => {
-            run.until.map(|until| until.0).max(Some(Moment(written)))
-        }
-    };
-    run.started_at.0 >= since
-        || last.is_some_and(|last| last >= since)
-        || run.state != RunState::Finished && is_attended(run)
+    let last = run.until.map(|until| until.0).max(Some(Moment(written)));
+    run.state == RunState::Finished || run.started_at.0 >= since || last >= Some(since) || is_attended(run)
 }
 
 fn is_attended(run: &LedgerRun) -> bool {
     Journal::is_locked(&run.run_dir().journal_path()).unwrap_or_default()
-}
-
-fn read_all(entries: Vec<LedgerEntry>, now: Moment) -> Vec<RunInput> {
-    let bounds = Bounds::new(entries.len());
-    entries.into_iter().map(|entry| read(entry, bounds, now)).collect()
 }
 
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {

@@ -120,12 +120,8 @@ fn summary(report: &ReportData) -> Markup {
             } @else {
                 (tile("tile first", "Runs", &runs.to_string(), &attempts))
                 @for (health, count) in report.summary.counts() {
-                    @if count > 0 {
-                        @let class = format!("tile some-{}", health.as_str());
-                        (tile(&class, &capital(health.label()), &count.to_string(), ""))
-                    } @else {
-                        (tile("tile none", &capital(health.label()), "0", ""))
-                    }
+                    @let class = if count > 0 { format!("some-{}", health.as_str()) } else { "none".into() };
+                    (tile(&format!("tile {class}"), &capital(health.label()), &count.to_string(), ""))
                 }
             }
         }

@@ -241,11 +241,8 @@ fn slices(history: &RunHistory, until: Moment) -> Vec<TimelineSlice> {
         Some(slice(SliceKind::Finished, None, before(event.at, finished), Some(event.at)))
     });
     let mut slices: Vec<TimelineSlice> = attempts.chain(waits).chain(checks).chain(finished).collect();
-    for downtime in downtimes(history, until) {
-        insert(
-            &mut slices,
-            slice(SliceKind::Downtime, None, before(downtime.end, downtime.duration), Some(downtime.end)),
-        );
+    for (end, duration, _) in downtimes(history, until) {
+        insert(&mut slices, slice(SliceKind::Downtime, None, before(end, duration), Some(end)));
     }
     slices.retain(|slice| slice.to > slice.from);
     slices.sort_by_key(|slice| slice.from);
@@ -262,27 +259,19 @@ fn insert(slices: &mut Vec<TimelineSlice>, downtime: TimelineSlice) {
     slices.extend([TimelineSlice { from, ..downtime }, TimelineSlice { from: downtime.to, ..whole }]);
 }
 
-/// Downtime outside of waits.
-struct TimelineDowntime {
-    end: Moment,
-    duration: Span,
-    cause: LostTimeCause,
-}
-
-/// Returns the downtime of a run until `until`. Downtime during a wait counts as waiting.
-fn downtimes(history: &RunHistory, until: Moment) -> impl Iterator<Item = TimelineDowntime> {
+/// Returns the end, the duration and the cause of each downtime until `until`. Downtime during a wait counts as waiting.
+fn downtimes(history: &RunHistory, until: Moment) -> impl Iterator<Item = (Moment, Span, LostTimeCause)> {
     history.events().iter().filter_map(move |event| {
         if let HistoryEventKind::Downtime { duration, in_wait: false, unsupervised } = event.kind {
             let cause = if unsupervised { LostTimeCause::Unsupervised } else { LostTimeCause::Downtime };
-            return Some(TimelineDowntime { end: event.at, duration, cause });
+            return Some((event.at, duration, cause));
         }
         let HistoryEventKind::Suspended { until: continued_at, .. } = event.kind else { return None };
         let end = continued_at.unwrap_or(until);
-        Some(TimelineDowntime { end, duration: end.since(event.at), cause: LostTimeCause::Downtime })
+        Some((end, end.since(event.at), LostTimeCause::Downtime))
     })
 }
 
-/// Returns the time that a run lost until `until`.
 fn lost_time(history: &RunHistory, until: Moment) -> BTreeMap<LostTimeCause, LostTime> {
     let mut lost_time: BTreeMap<LostTimeCause, LostTime> = BTreeMap::new();
     let mut lose = |cause, lost: LostTime| {
@@ -293,8 +282,8 @@ fn lost_time(history: &RunHistory, until: Moment) -> BTreeMap<LostTimeCause, Los
         let cause = wait.fault.map_or(LostTimeCause::BetweenAttempts, LostTimeCause::Fault);
         lose(cause, LostTime { waiting: wait.duration(until), ..LostTime::default() });
     }
-    for downtime in downtimes(history, until) {
-        lose(downtime.cause, LostTime { waiting: downtime.duration, ..LostTime::default() });
+    for (_, duration, cause) in downtimes(history, until) {
+        lose(cause, LostTime { waiting: duration, ..LostTime::default() });
     }
     for attempt in history.attempts() {
         let Some(fault) = attempt.fault() else { continue };
@@ -306,7 +295,6 @@ fn lost_time(history: &RunHistory, until: Moment) -> BTreeMap<LostTimeCause, Los
     lost_time
 }
 
-/// Returns the moment this long before `at`.
 fn before(at: Moment, span: Span) -> Moment {
     Moment(at.0.saturating_sub(span.0))
 }

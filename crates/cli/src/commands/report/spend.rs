@@ -45,19 +45,18 @@ pub struct Bucket {
 /// Sums spending into bars without gaps. Returns no bars if nothing was spent. With `since`, the bars cover
 /// all the time from then on.
 pub fn over_time(
-    spent: impl Iterator<Item = (u64, LedgerSpend)>,
+    spent: &[(u64, &String, LedgerSpend)],
     since: Option<Moment>,
     now: Moment,
     zone: &TimeZone,
 ) -> Vec<Bucket> {
-    let spent: Vec<(Moment, LedgerSpend)> =
-        spent.map(|(quarter, spend)| (Moment(quarter.saturating_mul(QUARTER_MS)), spend)).collect();
-    let moments = || spent.iter().map(|(at, _)| *at);
+    let moment_of = |quarter: u64| Moment(quarter.saturating_mul(QUARTER_MS));
+    let moments = || spent.iter().map(|(quarter, _, _)| moment_of(*quarter));
     let (Some(first), Some(last)) = (moments().min(), moments().max()) else { return Vec::new() };
     let (from, to) = since.map_or((first, last), |since| (first.min(since), last.max(now)));
     let mut bars = bars(from, to, zone);
-    for (at, spend) in spent {
-        let bar = bars.partition_point(|bar| bar.from.0 <= at).checked_sub(1);
+    for (quarter, _, spend) in spent {
+        let bar = bars.partition_point(|bar| bar.from.0 <= moment_of(*quarter)).checked_sub(1);
         if let Some(bar) = bar.and_then(|bar| bars.get_mut(bar)) {
             bar.cost.0 += spend.cost;
             bar.estimated_cost.0 += spend.estimated_cost;
@@ -121,12 +120,14 @@ mod tests {
     /// not empty.
     fn describe(hours: &[(u64, u64)], since: Option<u64>, now: u64) -> String {
         let hour = |hour: u64| Moment(1_767_225_600_000 + hour * 3_600_000);
+        let model = "sonnet".to_owned();
         let spent = hours.iter().map(|(at, cents)| {
             let spend = LedgerSpend { cost: Usd(cents * 10_000), ..LedgerSpend::default() };
-            (hour(*at).0 / QUARTER_MS, spend)
+            (hour(*at).0 / QUARTER_MS, &model, spend)
         });
+        let spent: Vec<_> = spent.collect();
         let zone = TimeZone::get("Europe/Berlin").expect("it is a zone");
-        let bars = over_time(spent, since.map(hour), hour(now), &zone);
+        let bars = over_time(&spent, since.map(hour), hour(now), &zone);
         let Some(first) = bars.first() else { return "none".to_owned() };
         let filled = bars.iter().enumerate().filter(|(_, bar)| bar.cost.0 > Usd::ZERO);
         let filled: Vec<String> = filled.map(|(index, bar)| format!("{index}: {}", bar.cost.0)).collect();

@@ -6,230 +6,195 @@ use super::run_timeline::SliceKind;
 use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::{cut, short_count};
 use crate::output::phrases::{self, counted, money, titled};
+use crate::output::table::{Column, table};
 use crate::output::time::TimeFormat;
-use crate::output::wrap::wrap;
+use crate::output::wrap::{COLUMNS, wrap};
 use longhaul_core::{Span, Usd};
-use std::fmt::{Result, Write};
 
-const COLUMNS: usize = 100;
 // Characters of a timeline, between its two times.
 const TIMELINE_COLUMNS: usize = 64;
 // Width of the bars for spending.
 const BAR_COLUMNS: usize = 50;
+// The rest of a line has room for seven numbers.
+const MODEL_COLUMNS: usize = 21;
 
 pub fn text(report: &ReportData, clock: &TimeFormat) -> String {
-    let mut out = String::new();
-    write_text(&mut out, report, clock).expect("writing to a string cannot fail");
+    let mut out = "LONGHAUL REPORT\n".to_owned();
+    wrapped(&mut out, "", &super::about(report, clock));
+    wrapped(&mut out, "", &format!("Times are {}.", clock.zone(report.generated_at.0)));
+    summary(&mut out, report);
+    attention(&mut out, report, clock);
+    lost_time_and_faults(&mut out, report);
+    spending(&mut out, report, clock);
+    models(&mut out, report);
+    workflows(&mut out, report, clock);
+    heading(&mut out, "RUNS");
+    let bounds = Bounds::new(report.runs.len());
+    if report.runs.is_empty() {
+        out += "There are none.\n";
+    } else {
+        let symbols = SliceKind::ALL.iter().map(|kind| format!("{} {}", symbol(*kind), kind.label()));
+        wrapped(&mut out, "", &format!("In timelines: {}.", symbols.collect::<Vec<_>>().join(", ")));
+    }
+    report.runs.iter().take(bounds.runs).for_each(|run| run_details(&mut out, run, clock));
+    for run in report.runs.iter().skip(bounds.runs) {
+        let facts = super::facts(run, clock);
+        wrapped(&mut out, "", &format!("{} {}; {facts}", run.id, super::explanation(run, clock)));
+    }
     out
 }
 
-fn write_text(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    writeln!(out, "LONGHAUL REPORT")?;
-    wrapped(out, "", &super::about(report, clock))?;
-    wrapped(out, "", &format!("Times are {}.", clock.zone(report.generated_at.0)))?;
-    summary(out, report)?;
-    attention(out, report, clock)?;
-    tables(out, report, clock)?;
-    workflows(out, report, clock)?;
-    heading(out, "RUNS")?;
-    let bounds = Bounds::new(report.runs.len());
-    if report.runs.is_empty() {
-        writeln!(out, "There are none.")?;
-    } else {
-        let symbols = SliceKind::ALL.iter().map(|kind| format!("{} {}", symbol(*kind), kind.label()));
-        wrapped(out, "", &format!("In timelines: {}.", symbols.collect::<Vec<_>>().join(", ")))?;
-    }
-    report.runs.iter().take(bounds.runs).try_for_each(|run| run_details(out, run, clock))?;
-    for run in report.runs.iter().skip(bounds.runs) {
-        wrapped(
-            out,
-            "",
-            &format!("{} {}; {}", run.id, super::explanation(run, clock), super::facts(run, clock)),
-        )?;
-    }
-    Ok(())
-}
-
-fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
+fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) {
     if !report.workflows.is_empty() {
-        heading(out, "WORKFLOWS")?;
+        heading(out, "WORKFLOWS");
     }
     for workflow in &report.workflows {
         let ReportWorkflow { id, status, iteration, iterations_max, cost, started_at, next, .. } = workflow;
         let started = clock.short(started_at.0);
         let facts =
             format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
-        writeln!(out, "  {id}  {status}; {facts}")?;
-        writeln!(out, "    {}", line(&workflow.title(), COLUMNS - 4))?;
-        if let Some(next) = next {
-            // A command is never broken across lines.
-            writeln!(out, "    $ {next}")?;
-        }
+        *out += &format!("  {id}  {status}; {facts}\n");
+        *out += &format!("    {}\n", line(&workflow.title(), COLUMNS - 4));
+        command(out, "    ", next.as_deref());
     }
-    Ok(())
 }
 
-fn heading(out: &mut String, name: &str) -> Result {
-    writeln!(out, "\n{name}")
+fn heading(out: &mut String, name: &str) {
+    *out += &format!("\n{name}\n");
 }
 
-fn summary(out: &mut String, report: &ReportData) -> Result {
+/// Writes a command, which is never broken across lines.
+fn command(out: &mut String, indent: &str, command: Option<&str>) {
+    if let Some(command) = command {
+        *out += &format!("{indent}$ {command}\n");
+    }
+}
+
+fn summary(out: &mut String, report: &ReportData) {
     let ReportSummary { runs, attempts, cost, active, lost_time: lost, .. } = report.summary;
-    heading(out, "SUMMARY")?;
+    heading(out, "SUMMARY");
     let counts = report.summary.counts().map(|(health, count)| format!("{count} {}", health.label()));
-    let counts: Vec<String> = counts.collect();
-    row(out, "runs", &format!("{runs}, in {}: {}", counted(attempts.into(), "attempt"), counts.join(", ")))?;
-    let spent = format!("{} reported by the agent; {}", money(cost.0), super::notes(report).join("; "));
-    row(out, "spent", &spent)?;
-    row(out, "time lost", &format!("{lost}; attempts ran for {active}"))
+    let counts = counts.collect::<Vec<_>>().join(", ");
+    let attempts = counted(attempts.into(), "attempt");
+    wrapped(out, "  runs        ", &format!("{runs}, in {attempts}: {counts}"));
+    let notes = super::notes(report).join("; ");
+    wrapped(out, "  spent       ", &format!("{} reported by the agent; {notes}", money(cost.0)));
+    wrapped(out, "  time lost   ", &format!("{lost}; attempts ran for {active}"));
 }
 
-fn row(out: &mut String, name: &str, value: &str) -> Result {
-    wrapped(out, &format!("  {name:<12}"), value)
-}
-
-fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
-    heading(out, "NEEDS ATTENTION")?;
+fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) {
+    heading(out, "NEEDS ATTENTION");
     let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
     if urgent.peek().is_none() {
-        return writeln!(out, "  Nothing.");
+        *out += "  Nothing.\n";
     }
     for run in urgent {
-        writeln!(out, "  {}  {}", run.id, run.health.label())?;
-        writeln!(out, "    {}", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 4))?;
-        wrapped(out, "    ", &super::explanation(run, clock))?;
+        *out += &format!("  {}  {}\n", run.id, run.health.label());
+        *out += &format!("    {}\n", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 4));
+        wrapped(out, "    ", &super::explanation(run, clock));
         if let Some(advice) = &run.advice {
-            wrapped(out, "    ", &super::sentence(advice))?;
+            wrapped(out, "    ", &super::sentence(advice));
         }
-        if let Some(next) = &run.next {
-            // A command is never broken across lines.
-            writeln!(out, "    $ {next}")?;
-        }
+        command(out, "    ", run.next.as_deref());
     }
-    Ok(())
 }
 
-fn tables(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
+fn lost_time_and_faults(out: &mut String, report: &ReportData) {
+    let dash = |span: Span| if span == Span::ZERO { "-".to_owned() } else { span.to_string() };
     let lost = report
         .lost_time
         .iter()
         .map(|row| [row.cause.label().to_owned(), dash(row.waiting), dash(row.wasted), row.runs.to_string()]);
-    table(out, "TIME LOST", ["cause", "waiting", "in attempts", "runs"], lost)?;
+    section(out, "TIME LOST", ["cause", "waiting", "in attempts", "runs"], lost);
     let faults = report.faults.iter().map(|row| {
-        let counts = [row.attempts, row.ended_runs, row.runs].map(|count| count.to_string());
-        let [attempts, ended_runs, runs] = counts;
+        let [attempts, ended_runs, runs] =
+            [row.attempts, row.ended_runs, row.runs].map(|count| count.to_string());
         [row.fault.describe().to_owned(), attempts, ended_runs, runs]
     });
-    table(out, "FAULTS", ["fault", "attempts", "ended runs", "runs"], faults)?;
-    spending(out, report, clock)?;
-    models(out, report)
+    section(out, "FAULTS", ["fault", "attempts", "ended runs", "runs"], faults);
 }
 
-fn table(
+/// Writes a table whose first column is text.
+fn section<const N: usize>(
     out: &mut String,
     name: &str,
-    columns: [&str; 4],
-    rows: impl ExactSizeIterator<Item = [String; 4]>,
-) -> Result {
-    heading(out, name)?;
-    if rows.len() == 0 {
-        return writeln!(out, "  None.");
+    columns: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) {
+    heading(out, name);
+    let mut cells = vec![columns.map(str::to_owned).to_vec()];
+    cells.extend(rows.map(Vec::from));
+    if cells.len() == 1 {
+        *out += "  None.\n";
+        return;
     }
-    for [first, second, third, last] in [columns.map(str::to_owned)].into_iter().chain(rows) {
-        writeln!(out, "  {first:<52}{second:>14}{third:>14}{last:>8}")?;
-    }
-    Ok(())
+    let mut kinds = [Column::Right; N];
+    kinds[0] = Column::Left;
+    table(&cells, &kinds, COLUMNS).lines().for_each(|line| *out += &format!("  {line}\n"));
 }
 
-fn dash(span: Span) -> String {
-    if span == Span::ZERO { "-".to_owned() } else { span.to_string() }
-}
-
-fn spending(out: &mut String, report: &ReportData, clock: &TimeFormat) -> Result {
+fn spending(out: &mut String, report: &ReportData, clock: &TimeFormat) {
     let total = |bar: &super::spend::Bucket| bar.cost.0 + bar.estimated_cost.0;
     let largest = report.spend.iter().map(total).max().unwrap_or_default();
-    let Some(first) = report.spend.first() else { return Ok(()) };
-    heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.0.since(first.from.0)))?;
+    let Some(first) = report.spend.first() else { return };
+    heading(out, &format!("SPENT OVER TIME, IN {} EACH", first.to.0.since(first.from.0)));
     for bar in report.spend.iter().filter(|bar| total(bar) > Usd::ZERO) {
         let length = total(bar).0 as f64 / largest.0.max(1) as f64 * BAR_COLUMNS as f64;
         let length = "#".repeat((length.round() as usize).max(1));
-        writeln!(
-            out,
-            "  {:<13} {length} {}",
-            clock.short(bar.from.0),
-            cost(bar.cost, bar.estimated_cost, false)
-        )?;
+        let cost = cost(bar.cost, bar.estimated_cost, false);
+        *out += &format!("  {:<13} {length} {cost}\n", clock.short(bar.from.0));
     }
-    Ok(())
 }
 
-fn models(out: &mut String, report: &ReportData) -> Result {
+fn models(out: &mut String, report: &ReportData) {
     if report.models.is_empty() {
-        return Ok(());
+        return;
     }
-    heading(out, "TOKENS BY MODEL")?;
-    let row = |out: &mut String, first: &str, rest: [&str; 7]| {
-        let [input, output, read, written, truncated, reported, estimated] = rest;
-        writeln!(
-            out,
-            "  {first:<22}{input:>8}{output:>8}{read:>12}{written:>15}{truncated:>11}{reported:>11}{estimated:>11}"
-        )
-    };
-    row(
-        out,
-        "model",
-        ["input", "output", "cache read", "cache written", "truncated", "reported", "estimated"],
-    )?;
-    for model in &report.models {
+    let columns =
+        ["model", "input", "output", "cache read", "cache written", "truncated", "reported", "estimated"];
+    let rows = report.models.iter().map(|model| {
         let tokens = model.tokens;
-        let counts =
+        let [input, output, read, written, truncated] =
             [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
                 .map(short_count);
-        let [input, output, read, written, truncated_tokens] = counts.each_ref().map(String::as_str);
-        let reported = money(model.cost.0);
         let estimated = if model.unpriced { "no price".to_owned() } else { money(model.estimated_cost.0) };
-        let name = line(super::model_name(&model.model), 21);
-        row(out, &name, [input, output, read, written, truncated_tokens, &reported, &estimated])?;
-    }
-    Ok(())
+        let name = line(super::model_name(&model.model), MODEL_COLUMNS);
+        [name, input, output, read, written, truncated, money(model.cost.0), estimated]
+    });
+    section(out, "TOKENS BY MODEL", columns, rows);
 }
 
-fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) -> Result {
-    writeln!(out, "\n{}  {}", run.id, run.health.label())?;
-    writeln!(out, "  {}", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 2))?;
-    wrapped(out, "  ", &super::explanation(run, clock))?;
-    wrapped(out, "  ", &super::facts(run, clock))?;
-    if let Some(next) = run.next.as_ref().filter(|_| !run.health.is_urgent()) {
-        // For urgent runs, the section on runs that need attention shows it.
-        writeln!(out, "  $ {next}")?;
-    }
+fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) {
+    *out += &format!("\n{}  {}\n", run.id, run.health.label());
+    *out += &format!("  {}\n", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 2));
+    wrapped(out, "  ", &super::explanation(run, clock));
+    wrapped(out, "  ", &super::facts(run, clock));
+    // For urgent runs, the section on runs that need attention shows it.
+    command(out, "  ", run.next.as_deref().filter(|_| !run.health.is_urgent()));
     if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
-        writeln!(out, "  {} [{}] {}", clock.short(first.from.0), timeline(run), clock.short(last.to.0))?;
+        let (first, last) = (clock.short(first.from.0), clock.short(last.to.0));
+        *out += &format!("  {first} [{}] {last}\n", timeline(run));
     }
     if run.omitted_attempts() > 0 && !run.attempts.is_empty() {
-        writeln!(out, "  {}", super::attempts_heading(run))?;
+        *out += &format!("  {}\n", super::attempts_heading(run));
     }
     for attempt in &run.attempts {
-        let first = format!(
-            "  {:>4}  {:<13}{:>9}  ",
-            attempt.number,
-            clock.short(attempt.started_at.0),
-            super::took(attempt)
-        );
+        let (started, took) = (clock.short(attempt.started_at.0), super::took(attempt));
+        let first = format!("  {:>4}  {started:<13}{took:>9}  ", attempt.number);
         let cost = cost(attempt.cost, attempt.estimated_cost, false);
-        wrapped(out, &first, &format!("{}; {cost}", super::ending(attempt, run)))?;
+        wrapped(out, &first, &format!("{}; {cost}", super::ending(attempt, run)));
     }
     if !run.calls.last.is_empty() {
-        writeln!(out, "  {}", super::calls_heading(run))?;
+        *out += &format!("  {}\n", super::calls_heading(run));
     }
     for call in &run.calls.last {
         let at = call.at.as_deref().map(|at| clock.time_of_timestamp(at)).unwrap_or_default();
         let by = if call.subagent { " (sub-agent)" } else { "" };
         let (at, action) = (phrases::one_line(&at), format!("{}{by} {}", call.tool, call.argument));
         let text = format!("{at:>8}  {:<9} {}", call.result.label(), phrases::one_line(&action));
-        writeln!(out, "    {}", cut(&text, COLUMNS - 4))?;
+        *out += &format!("    {}\n", cut(&text, COLUMNS - 4));
     }
-    wrapped(out, "  ", &super::agent_and_files(run))
+    wrapped(out, "  ", &super::agent_and_files(run));
 }
 
 fn symbol(kind: SliceKind) -> char {
@@ -260,10 +225,9 @@ fn timeline(run: &ReportRun) -> String {
 
 /// Writes `first` and the text, wrapped between words and indented below the start of the text. A word longer
 /// than a line, such as a path, is not broken, so that it can be copied.
-fn wrapped(out: &mut String, first: &str, text: &str) -> Result {
+fn wrapped(out: &mut String, first: &str, text: &str) {
     out.push_str(first);
     wrap(out, &phrases::one_line(text), first.chars().count());
-    Ok(())
 }
 
 fn line(text: &str, columns: usize) -> String {

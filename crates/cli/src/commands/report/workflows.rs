@@ -50,7 +50,6 @@ pub fn since(home: &Home, since: Moment, clock: &TimeFormat) -> Result<Vec<Repor
     Ok(workflows.filter(|workflow| workflow.ended_at.is_none_or(|ended| ended.0 >= since)).collect())
 }
 
-/// Returns one workflow.
 pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWorkflow, Failure> {
     let history = WorkflowHistory::read(home, dir, clock)?;
     let next = history.next_step(clock).commands.into_iter().next();

@@ -6,13 +6,6 @@ use crate::failure::Failure;
 use longhaul::find_agent::find_program;
 use longhaul_agent::Program;
 
-fn is_reviewed(args: &RunArgs) -> bool {
-    match args.policy.values.review {
-        Some(ReviewModel::Same | ReviewModel::Named(_)) => true,
-        Some(ReviewModel::None) | None => false,
-    }
-}
-
 /// Returns the program of the agent, or `None` for Claude Code.
 pub fn from_flags(args: &RunArgs) -> Result<Option<Program>, Failure> {
     if args.agent_kind == AgentKind::Claude {
@@ -24,7 +17,7 @@ pub fn from_flags(args: &RunArgs) -> Result<Option<Program>, Failure> {
         ("--network", !args.network.is_empty()),
         ("--learn", args.learn.learn),
         ("--handoff-summary", args.handoff_summary.is_some()),
-        ("--review", is_reviewed(args)),
+        ("--review", matches!(args.policy.values.review, Some(ReviewModel::Same | ReviewModel::Named(_)))),
         ("--answer", !args.answer.is_empty()),
         ("--answers-file", args.answers_file.is_some()),
         ("--answer-defaults", args.answer_defaults),

@@ -2,11 +2,10 @@
 //! them as `run` would, with the configuration below them. It starts nothing.
 
 use crate::args::{Cli, Command, RunArgs};
-use crate::config::arguments::configure;
+use crate::config::arguments::{configure, is_typed};
 use crate::config::keys::{RUN, name};
 use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure};
-use clap::parser::ValueSource;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,10 +21,8 @@ impl TypedFlags {
         let run = root.find_subcommand(RUN).expect("there is such a command");
         let flags = root.get_arguments().chain(run.get_arguments()).filter_map(|arg| {
             let (key, id, long) = (name(arg), arg.get_id().as_str(), arg.get_long()?);
-            let is_typed = !excluded.contains(&key.as_str())
-                && matches.try_contains_id(id).unwrap_or(false)
-                && matches.value_source(id) == Some(ValueSource::CommandLine);
-            let words = match (is_typed, arg.get_action().takes_values()) {
+            let is_taken = !excluded.contains(&key.as_str()) && is_typed(matches, id);
+            let words = match (is_taken, arg.get_action().takes_values()) {
                 (false, _) => return None,
                 (true, false) => vec![OsString::from(format!("--{long}"))],
                 (true, true) => matches.get_raw(id)?.map(|value| flag_with_value(long, value)).collect(),

@@ -40,7 +40,6 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
     }
 }
 
-/// Returns what a running run does.
 pub fn working(dir: &RunDir) -> String {
     match dir.status().ok().map(|status| status.phase) {
         Some(PhaseKind::Running | PhaseKind::Waiting | PhaseKind::Finished) | None => {

@@ -31,9 +31,9 @@ const THEN_CHARS_MIN: usize = 21;
 
 /// Renders the run as text. Each line ends with a line break.
 pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
-    let Loaded { show_output: output, outcome, as_of, history } = loaded;
+    let Loaded { show_output: output, history } = loaded;
     let mut out = format!("{}\n", output.id);
-    let outcome_text = match (*outcome, &history.run().state().phase) {
+    let outcome_text = match (history.state().outcome(), &history.state().phase) {
         (Some(outcome), _) => {
             format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified))
         }
@@ -51,8 +51,8 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     line(&mut out, "agent", &agent(output));
     if let Some(started_at) = history.started_at() {
         line(&mut out, "started", &clock.whole(started_at));
-        if outcome.is_some() {
-            line(&mut out, "finished", &clock.whole(*as_of));
+        if let Some(ended_at) = output.ended_at {
+            line(&mut out, "finished", &clock.whole(ended_at.0));
         }
         line(&mut out, "time", &time(output));
     }
@@ -75,15 +75,9 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
 pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> String {
     let mut out = answer(report);
     writeln!(out, "{}", output.id).expect("a string takes all");
-    let mut outcome = String::new();
-    line(&mut outcome, "outcome", &finish(report));
-    let word = report.outcome.kind.as_str();
-    // Colored after wrapping, because color codes take no columns.
-    out += &outcome.replacen(word, &colors.styled(word, outcome_style(report.outcome.kind)), 1);
+    outcome_line(&mut out, &finish(report), Some(report.outcome.kind), colors);
     for error in report.errors.iter().skip(1) {
-        for (index, text) in one_line(error).lines().enumerate() {
-            line(&mut out, if index == 0 { "error" } else { "" }, text);
-        }
+        lines(&mut out, "error", one_line(error).lines().map(str::to_owned));
     }
     // A failed run lists these tasks among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
@@ -131,9 +125,7 @@ fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {
 fn usage_lines(out: &mut String, output: &ShowOutput) {
     line(out, "cost", &cost(output));
     line(out, "tokens", &tokens(output));
-    for (index, limit) in output.figures.limits.iter().enumerate() {
-        line(out, if index == 0 { "limits" } else { "" }, &phrases::limit_line(limit));
-    }
+    lines(out, "limits", output.figures.limits.iter().map(phrases::limit_line));
     if !output.checks.is_empty() {
         line(out, "checks", &checks(&output.checks));
     }
@@ -146,6 +138,23 @@ fn next_lines(out: &mut String, output: &ShowOutput) {
     line(out, "next", &output.next.text);
     for command in &output.next.commands {
         line(out, "", command);
+    }
+}
+
+/// Writes the outcome. It is colored after wrapping, because color codes take no columns.
+pub(super) fn outcome_line(out: &mut String, text: &str, kind: Option<OutcomeKind>, colors: Colors) {
+    let mut outcome = String::new();
+    line(&mut outcome, "outcome", text);
+    if let Some(kind) = kind {
+        outcome = outcome.replacen(kind.as_str(), &colors.styled(kind.as_str(), outcome_style(kind)), 1);
+    }
+    *out += &outcome;
+}
+
+/// Writes several values under one name.
+pub(super) fn lines(out: &mut String, name: &str, values: impl Iterator<Item = String>) {
+    for (index, value) in values.enumerate() {
+        line(out, if index == 0 { name } else { "" }, &value);
     }
 }
 

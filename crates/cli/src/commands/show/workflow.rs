@@ -1,8 +1,7 @@
 //! `longhaul show` for a workflow: its settings, and the tree of its iterations, phases and runs.
 
-use super::text::line;
+use super::text::{line, lines, outcome_line};
 use crate::args::GlobalArgs;
-use crate::commands::runs::table::outcome_style;
 use crate::commands::workflow_lines::{phase_lines, warning_line};
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -84,7 +83,6 @@ struct PhaseSettings<'a> {
     items_max: Option<u32>,
 }
 
-/// Prints a workflow.
 pub fn show(global: &GlobalArgs, home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<u8, Failure> {
     let history = WorkflowHistory::read(home, dir, clock)?;
     let output = ShowWorkflowOutput::new(&history, clock);
@@ -140,14 +138,7 @@ fn text(
     colors: Colors,
 ) -> String {
     let mut out = format!("{}\n", output.workflow);
-    let state = history.state_text(clock);
-    let mut outcome = String::new();
-    line(&mut outcome, "outcome", &state);
-    if let Some(kind) = output.outcome {
-        // Colored after wrapping, because color codes take no columns.
-        outcome = outcome.replacen(kind.as_str(), &colors.styled(kind.as_str(), outcome_style(kind)), 1);
-    }
-    out += &outcome;
+    outcome_line(&mut out, &history.state_text(clock), output.outcome, colors);
     for error in output.errors.iter().skip(1) {
         line(&mut out, "", &one_line(error));
     }
@@ -156,9 +147,8 @@ fn text(
     }
     line(&mut out, "workflow", &output.file);
     line(&mut out, "directory", &output.cwd);
-    for (index, (key, value)) in output.parameters.iter().enumerate() {
-        line(&mut out, if index == 0 { "parameters" } else { "" }, &format!("{key}: {}", one_line(value)));
-    }
+    let parameters = output.parameters.iter().map(|(key, value)| format!("{key}: {}", one_line(value)));
+    lines(&mut out, "parameters", parameters);
     if let Some(focus) = output.focus {
         line(&mut out, "focus", &one_line(focus));
     }
@@ -169,9 +159,7 @@ fn text(
     line(&mut out, "time", &format!("{}: {} active", output.wall_ms, output.active_ms));
     line(&mut out, "cost", &money(output.total_cost_usd.0));
     line(&mut out, "limits", &limits(output));
-    for (index, phase) in output.settings.iter().enumerate() {
-        line(&mut out, if index == 0 { "phases" } else { "" }, &settings(phase));
-    }
+    lines(&mut out, "phases", output.settings.iter().map(settings));
     for iteration in output.iterations {
         out.push('\n');
         let number = format!("iteration {} of {}", iteration.iteration, output.iterations_max);

@@ -30,7 +30,6 @@ enum Watched {
     Unreadable(String),
 }
 
-/// The content of the screen.
 #[derive(Default)]
 struct BoardState {
     /// Unfinished workflows, newest first.
@@ -55,10 +54,7 @@ pub fn watch() -> Result<u8, Failure> {
     let region = Region::open(move |width, height| {
         frame(&drawn_board.lock().expect("no update panics"), width, height)
     });
-    let result =
-        runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())));
-    region.into_iter().for_each(Region::close);
-    result
+    runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())))
 }
 
 /// Follows all current and new unfinished runs, until a signal arrives.

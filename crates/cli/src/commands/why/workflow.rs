@@ -27,7 +27,6 @@ pub struct WhyWorkflowOutput<'a> {
     next: NextStep,
 }
 
-/// Prints the timeline of a workflow.
 pub fn why(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let clock = TimeFormat::here();
     let history = WorkflowHistory::read(home, dir, &clock)?;

@@ -155,7 +155,7 @@ fn commands_have_their_scope() {
     {
         check(name, ConfigScope::Printing);
     }
-    for name in ["watchdog", "finish-tool", "completions", "man"] {
+    for name in ["completions", "man"] {
         check(name, ConfigScope::Nothing);
     }
 }

@@ -21,7 +21,7 @@ fn values_match_typed_arguments() {
         let found = file.plain.iter().find(|setting| setting.key == key).expect("it is read");
         assert_eq!(found.values, values, "{text}");
         assert!(
-            matches!(&found.origin, Origin::File { line: at, profile: None, .. } if *at == line),
+            matches!(&found.origins[..], [Origin::File { line: at, profile: None, .. }] if *at == line),
             "{found:?}"
         );
     };
@@ -56,7 +56,7 @@ fn separates_profiles_and_tables() {
     let values = |settings: &[Setting]| -> Vec<String> {
         settings
             .iter()
-            .map(|setting| format!("{} {:?} {}", setting.key, setting.values, setting.origin))
+            .map(|setting| format!("{} {:?} {}", setting.key, setting.values, setting.origin()))
             .collect()
     };
     assert_eq!(values(&file.plain), ["budget [\"1\"] /u/c.toml:2"]);

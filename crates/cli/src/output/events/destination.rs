@@ -54,7 +54,8 @@ fn duplicate(number: i32) -> io::Result<File> {
         Ok(duplicate) => Ok(File::from(duplicate)),
         Err(rustix::io::Errno::BADF) => Err(io::Error::other("there is no such descriptor")),
         // Older kernels, and containers that forbid pidfd_getfd: everything except a socket can be reopened.
-        Err(_) => File::options().write(true).open(format!("/proc/self/fd/{number}")),
+        // Without `append`, a file would be overwritten from its start.
+        Err(_) => File::options().append(true).open(format!("/proc/self/fd/{number}")),
     }
 }
 

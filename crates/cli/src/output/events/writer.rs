@@ -95,8 +95,10 @@ impl Writer {
         let queue = Queue { sender, shared: Arc::clone(&shared), continues };
         // If the thread cannot start, all events count as dropped.
         let _ = thread::Builder::new().name("events".to_owned()).spawn(move || {
-            let dropped = WriterThread::new(sink.prepared()).write_all(&items, &shared);
-            let _ = result_sender.send(dropped);
+            let sink = sink.prepared();
+            let thread =
+                WriterThread { sink, last_written: BTreeMap::new(), dropped: DroppedEvents::default() };
+            let _ = result_sender.send(thread.write_all(&items, &shared));
         });
         Writer { name, is_on_stdout, queue, result }
     }
@@ -134,10 +136,6 @@ struct WriterThread {
 }
 
 impl WriterThread {
-    fn new(sink: Sink) -> WriterThread {
-        WriterThread { sink, last_written: BTreeMap::new(), dropped: DroppedEvents::default() }
-    }
-
     fn write_all(mut self, items: &mpsc::Receiver<QueuedEvents>, shared: &Shared) -> DroppedEvents {
         for item in items {
             shared.queued_bytes.fetch_sub(item.bytes(), Ordering::Relaxed);

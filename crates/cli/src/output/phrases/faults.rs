@@ -6,6 +6,7 @@ use longhaul_core::{
     AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
     TerminalReason,
 };
+use signal_hook::low_level::signal_name;
 
 /// Returns the cause of a failed attempt. An interrupt that Longhaul sent is described by its reason.
 pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static str {
@@ -29,7 +30,6 @@ const ADVICE: [(Fault, &str); 6] = [
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
 ];
 
-/// Returns advice for a run of this agent.
 pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
     let of_agent = dialect_named(agent).map(|dialect| dialect.advice()).unwrap_or_default();
     of_agent.iter().chain(&ADVICE).find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
@@ -82,7 +82,6 @@ fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     stall.map(|stall| stall.describe(cause)).or_else(words)
 }
 
-/// Returns why an attempt was stopped.
 pub fn stop_words(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Stalled => "silent for too long",
@@ -100,7 +99,6 @@ pub fn stop_words(cause: StopCause) -> &'static str {
     }
 }
 
-/// Describes how a process ended.
 pub fn exit_text(exit: Exit) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
@@ -111,21 +109,6 @@ pub fn exit_text(exit: Exit) -> String {
         Exit::Unobserved => "its exit was not observed".to_owned(),
         Exit::NeverSpawned => "it was never started".to_owned(),
     }
-}
-
-/// Returns the name of a signal that can end an agent. These numbers are the same on every supported system.
-fn signal_name(signal: i32) -> Option<&'static str> {
-    [
-        (1, "SIGHUP"),
-        (2, "SIGINT"),
-        (3, "SIGQUIT"),
-        (6, "SIGABRT"),
-        (9, "SIGKILL"),
-        (11, "SIGSEGV"),
-        (15, "SIGTERM"),
-    ]
-    .into_iter()
-    .find_map(|(number, name)| (number == signal).then_some(name))
 }
 
 fn continuity_text(continuity: Continuity) -> Option<String> {

@@ -1,12 +1,6 @@
 //! Describes remedies, before and after they are applied.
 
-use super::time;
-use longhaul_core::{Moment, Nudge, Remedy, Span};
-
-/// Describes a remedy decided at `at`, which starts at `until` at the earliest.
-pub fn describe_remedy(remedy: Remedy, at: Moment, until: Moment) -> String {
-    describe_next(remedy, &time::future_time(until), until.since(at))
-}
+use longhaul_core::{Nudge, Remedy, Span};
 
 /// Describes a remedy that starts at `until`, a formatted time, after this wait.
 pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {

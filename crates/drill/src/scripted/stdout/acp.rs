@@ -14,7 +14,6 @@ use failures::{FailedRequest, Shape};
 
 pub use failures::FAILURES;
 
-/// The state of the output.
 #[derive(Debug, Default)]
 pub(in crate::scripted) struct AcpOutput {
     pub(in crate::scripted) shape: Shape,
@@ -48,7 +47,6 @@ impl AcpOutput {
         write(&json!({"jsonrpc": "2.0", "method": "session/update", "params": params}).to_string());
     }
 
-    /// Writes the updates for an event.
     pub(in crate::scripted) fn event(&mut self, session: &str, kind: &str, fields: &Value) {
         let updates = match kind {
             "stream_event" => self.stream_event(fields).into_iter().collect(),
@@ -106,7 +104,6 @@ impl AcpOutput {
         self.update(session, &update);
     }
 
-    /// Asks for the permission to run a tool.
     pub(in crate::scripted) fn ask(&self, session: &str, id: &str, question: &Value) {
         let call =
             json!({"id": question["tool_use_id"], "name": question["tool_name"], "input": question["input"]});
@@ -188,7 +185,6 @@ pub(in crate::scripted) fn tool_update(call: &Value) -> Value {
         "title": title.or(call["name"].as_str()), "rawInput": input})
 }
 
-/// Returns the update for the result of a tool call.
 pub(in crate::scripted) fn result_update(result: &Value) -> Value {
     let status = if result["is_error"] == true { "failed" } else { "completed" };
     let text = result["content"].as_str().unwrap_or_default();

@@ -31,11 +31,33 @@ impl DiagnosticNote {
     }
 }
 
+/// Returns one note with one line.
+fn note(name: &str, title: &str, line: &'static str, value: impl Into<String>) -> Vec<DiagnosticNote> {
+    vec![DiagnosticNote::new(name, title).with(line, value)]
+}
+
 /// Returns the notes for a record. `run` is the run after its step.
 pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
-        Record::AttemptEnded { .. } => describe_attempt_end(record, attempt),
+        Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } => {
+            let denials = (*denied_calls > 0).then(|| {
+                let title = format!("the guards denied tool calls of attempt {attempt}");
+                DiagnosticNote::new("guard_denied", title).with("denials", denied_calls.to_string())
+            });
+            let failure = fault.map(|fault| {
+                let title = format!("attempt {attempt} failed: {fault}");
+                let mut note = DiagnosticNote::new(format!("fault_{fault}"), title);
+                note.lines.push(("fault", fault.as_str().to_owned()));
+                note.lines.extend(result.map(|result| ("result", wire_text(&result))));
+                note.lines.extend(continuity.map(|continuity| ("history", wire_text(&continuity))));
+                // Recorded only for faults that could not be classified.
+                note.lines.extend(evidence.as_ref().map(|evidence| ("evidence", wire_text(evidence))));
+                note.is_ending = true;
+                with_next(note, next)
+            });
+            failure.into_iter().chain(denials).collect()
+        }
         Record::StopOrdered { cause, level, stall, .. } => {
             let (cause_word, level) = (wire_text(cause), wire_text(level));
             let note = DiagnosticNote::new(
@@ -72,17 +94,15 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             leftover.into_iter().chain(waiting(run)).collect()
         }
         Record::SummaryStopOrdered { cause, .. } => {
-            let note = DiagnosticNote::new("summary_stopped", "the summary of older work timed out");
-            vec![note.with("cause", wire_text(cause))]
+            note("summary_stopped", "the summary of older work timed out", "cause", wire_text(cause))
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
-            let note = DiagnosticNote::new("summary_failed", "no summary of older work");
-            vec![note.with("fault", fault.as_str())]
+            note("summary_failed", "no summary of older work", "fault", fault.as_str())
         }
         // `describe_takeover` describes it with its finding, before the core decides.
         Record::Recovered { .. } => Vec::new(),
         Record::CancelRequested { source, .. } => {
-            vec![DiagnosticNote::new("cancel", "cancel requested").with("source", wire_text(source))]
+            note("cancel", "cancel requested", "source", wire_text(source))
         }
         Record::SuspendOrdered { source, .. } => {
             let title = format!("{}: the run is suspended until it is recovered", source.signal());
@@ -90,7 +110,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         }
         Record::Downtime { duration } => {
             let title = "nothing ran: the machine was asleep or the run had no supervisor";
-            vec![DiagnosticNote::new("downtime", title).with("duration", duration.to_string())]
+            note("downtime", title, "duration", duration.to_string())
         }
         Record::LimitReached { limit, threshold, .. } => {
             let note =
@@ -98,22 +118,19 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             vec![note.with("limit", limit.as_str()).with("threshold", wire_text(threshold))]
         }
         Record::PromptSent { prompt, .. } => {
-            vec![
-                DiagnosticNote::new("prompt_sent", "a prompt was sent to the agent")
-                    .with("prompt", wire_text(prompt)),
-            ]
+            note("prompt_sent", "a prompt was sent to the agent", "prompt", wire_text(prompt))
         }
         Record::AgentStopped { claimed_done, .. } => {
             let title =
                 if *claimed_done { "the agent reports that the work is done" } else { "the agent stopped" };
-            vec![DiagnosticNote::new("stopped", title).with("stop", run.state().voluntary_stops.to_string())]
+            note("stopped", title, "stop", run.state().voluntary_stops.to_string())
         }
         Record::CheckStopOrdered { cause, .. } => {
-            vec![DiagnosticNote::new("check_stop_ordered", "check stopped").with("cause", wire_text(cause))]
+            note("check_stop_ordered", "check stopped", "cause", wire_text(cause))
         }
         Record::CheckEnded { result, .. } => {
             let result = wire_text(result);
-            vec![DiagnosticNote::new(format!("check_{result}"), "check finished").with("result", result)]
+            note(&format!("check_{result}"), "check finished", "result", result)
         }
         Record::ReviewEnded { result, .. } => {
             let word: &str = result.into();
@@ -159,34 +176,15 @@ pub(super) fn describe_takeover(found: &FoundAttempt) -> DiagnosticNote {
     }
 }
 
-fn describe_attempt_end(record: &Record, attempt: u32) -> Vec<DiagnosticNote> {
-    let Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } = record else {
-        return Vec::new();
-    };
-    let denials = (*denied_calls > 0).then(|| {
-        let note =
-            DiagnosticNote::new("guard_denied", format!("the guards denied tool calls of attempt {attempt}"));
-        note.with("denials", denied_calls.to_string())
-    });
-    let failure = fault.map(|fault| {
-        let title = format!("attempt {attempt} failed: {fault}");
-        let mut note = DiagnosticNote::new(format!("fault_{fault}"), title).with("fault", fault.as_str());
-        note.lines.extend(result.map(|result| ("result", wire_text(&result))));
-        note.lines.extend(continuity.map(|continuity| ("history", wire_text(&continuity))));
-        // Recorded only for faults that could not be classified.
-        note.lines.extend(evidence.as_ref().map(|evidence| ("evidence", wire_text(evidence))));
-        note.is_ending = true;
-        match next {
-            AfterAttempt::Attempt { at, remedy, plan } => {
-                let next =
-                    format!("attempt {} at {}, {}", plan.attempt, rfc3339(*at), wire_text(&plan.prompt));
-                note.with("remedy", wire_text(remedy)).with("next", next)
-            }
-            AfterAttempt::Check => note.with("next", "check"),
-            AfterAttempt::Finish(outcome) => note.with("next", outcome.kind.as_str()),
+fn with_next(note: DiagnosticNote, next: &AfterAttempt) -> DiagnosticNote {
+    match next {
+        AfterAttempt::Attempt { at, remedy, plan } => {
+            let next = format!("attempt {} at {}, {}", plan.attempt, rfc3339(*at), wire_text(&plan.prompt));
+            note.with("remedy", wire_text(remedy)).with("next", next)
         }
-    });
-    failure.into_iter().chain(denials).collect()
+        AfterAttempt::Check => note.with("next", "check"),
+        AfterAttempt::Finish(outcome) => note.with("next", outcome.kind.as_str()),
+    }
 }
 
 /// Returns a note for the current wait, unless the next attempt starts at once.

@@ -7,8 +7,8 @@ use crate::live::one_shot::EndedOneShot;
 use crate::live::process_discovery::{exit_of, live_agent};
 use crate::live::review_run::record_findings;
 use crate::live::run_sessions::continuity_of;
-use crate::live::stream_replay::decode;
 use crate::live::sweep::sweep;
+use crate::live::tail::decode;
 use longhaul_agent::Decoder;
 use longhaul_core::{
     CheckStage, Event, Evidence, Exit, FoundAttempt, Moment, Phase, Run, SessionId, SettingChange, Span,

@@ -15,7 +15,7 @@ pub(super) struct Iteration {
     started_at: Moment,
     pub(super) completed_at: Option<Moment>,
     phases: BTreeMap<Role, PhaseTimes>,
-    runs: BTreeMap<RunKey, RunFacts>,
+    runs: BTreeMap<(Role, RunKey), RunFacts>,
 }
 
 #[derive(Clone, Copy)]
@@ -56,11 +56,12 @@ impl Iteration {
                 let Some(role) = role(key.phase) else { return };
                 let new = PhaseTimes { started_at: at, ended_at: None, is_done: false };
                 self.phases.entry(role).or_insert(new).ended_at = None;
-                self.runs.entry(*key).or_default().is_done = None;
+                self.runs.entry((role, *key)).or_default().is_done = None;
                 self.completed_at = None;
             }
             WorkflowRecord::RunEnded { key, end, next, .. } => {
-                let facts = self.runs.entry(*key).or_default();
+                let Some(role) = role(key.phase) else { return };
+                let facts = self.runs.entry((role, *key)).or_default();
                 facts.cost = end.cost;
                 facts.is_done = match next {
                     AfterRun::Complete | AfterRun::Continue | AfterRun::Retry | AfterRun::Stop => {
@@ -70,7 +71,8 @@ impl Iteration {
                 };
             }
             WorkflowRecord::ShareRefused { key, .. } => {
-                self.runs.entry(*key).or_default().is_done = Some(false);
+                let Some(role) = role(key.phase) else { return };
+                self.runs.entry((role, *key)).or_default().is_done = Some(false);
             }
             WorkflowRecord::PhaseEnded { phase, outcome, .. } => {
                 if let Some(times) = role(*phase).and_then(|role| self.phases.get_mut(&role)) {
@@ -99,8 +101,8 @@ impl Iteration {
     }
 
     /// Returns the number of provers, and of those that did not finish their work.
-    pub(super) fn prover_counts(&self, roles: &[Option<Role>]) -> (u32, u32) {
-        let last = self.last_runs(Role::Prover, roles);
+    pub(super) fn prover_counts(&self) -> (u32, u32) {
+        let last = self.last_runs(Role::Prover);
         let failed = last.values().filter(|(_, facts)| facts.is_done != Some(true)).count();
         (last.len() as u32, failed as u32)
     }
@@ -111,17 +113,19 @@ impl Iteration {
     }
 
     /// Returns the last run of each item.
-    fn last_runs(&self, role: Role, roles: &[Option<Role>]) -> BTreeMap<u32, (RunKey, RunFacts)> {
+    fn last_runs(&self, role: Role) -> BTreeMap<u32, (RunKey, RunFacts)> {
         // Retries of an item follow each other.
-        let runs = self.runs.iter().filter(|(key, _)| roles.get(key.phase) == Some(&Some(role)));
-        runs.map(|(key, facts)| (key.item, (*key, *facts))).collect()
+        self.runs_of(role).map(|(key, facts)| (key.item, (key, facts))).collect()
     }
 
-    fn cost(&self, role: Role, item: Option<u32>, roles: &[Option<Role>]) -> Usd {
-        let is_counted = |key: &RunKey| {
-            roles.get(key.phase) == Some(&Some(role)) && item.is_none_or(|item| item == key.item)
-        };
-        self.runs.iter().filter(|(key, _)| is_counted(key)).map(|(_, facts)| facts.cost).sum()
+    fn runs_of(&self, role: Role) -> impl Iterator<Item = (RunKey, RunFacts)> {
+        let runs = self.runs.iter().filter(move |((of, _), _)| *of == role);
+        runs.map(|((_, key), facts)| (*key, *facts))
+    }
+
+    fn cost(&self, role: Role, item: Option<u32>) -> Usd {
+        let runs = self.runs_of(role).filter(|(key, _)| item.is_none_or(|item| item == key.item));
+        runs.map(|(_, facts)| facts.cost).sum()
     }
 
     /// Returns the record of the iteration. `session` returns the session of a run.
@@ -129,38 +133,36 @@ impl Iteration {
         &self,
         claim: Claim,
         mode: ProverMode,
-        roles: &[Option<Role>],
         session: impl Fn(RunKey, &str) -> Option<SessionId>,
     ) -> IterationMeta {
         let mut meta = IterationMeta::new(claim.number, claim.stage, mode, self.started_at);
         let phase = |role: Role, name: &str| {
             let times = self.phases.get(&role)?;
-            let cost = self.cost(role, None, roles);
+            let cost = self.cost(role, None);
+            let last = self.last_runs(role);
             let phase = match times.ended_at {
                 None => PhaseMeta { cost_usd: Some(cost.into()), ..PhaseMeta::running() },
                 Some(at) => {
-                    let last = self.last_runs(role, roles);
                     let is_done =
                         times.is_done && last.values().all(|(_, facts)| facts.is_done == Some(true));
                     PhaseMeta::ended(is_done, at.since(times.started_at), cost)
                 }
             };
-            let last = self.last_runs(role, roles).into_values().next();
-            let key = last.map(|(key, _)| key).filter(|_| role != Role::Prover);
+            let key = last.into_values().next().map(|(key, _)| key).filter(|_| role != Role::Prover);
             Some(PhaseMeta { session_id: key.and_then(|key| session(key, name)), ..phase })
         };
         meta.plan = phase(Role::Plan, "plan");
         meta.prover = phase(Role::Prover, "prover");
         meta.review = phase(Role::Review, "review");
         let slugs = self.slugs();
-        for (item, (key, facts)) in self.last_runs(Role::Prover, roles) {
+        for (item, (key, facts)) in self.last_runs(Role::Prover) {
             let index = item as usize;
             let (Some(file), Some(slug)) = (self.items.get(index), slugs.get(index)) else { continue };
             let prover = ProverMeta {
                 file: file.clone(),
                 status: facts.is_done.map_or(ArchonStatus::Running, ArchonStatus::from_success),
                 session_id: session(key, "prover"),
-                cost_usd: Some(self.cost(Role::Prover, Some(item), roles).into()),
+                cost_usd: Some(self.cost(Role::Prover, Some(item)).into()),
             };
             meta.provers.insert(slug.clone(), prover);
         }

@@ -46,7 +46,6 @@ impl RunLog {
         Ok(log)
     }
 
-    /// Adds the rows of new messages.
     pub(super) fn update(&mut self, home: &Home) -> Result<(), StoreError> {
         if self.dir.is_none() {
             self.dir = home.run_with_id(&self.run)?;
@@ -169,7 +168,6 @@ impl ApiTime {
     }
 }
 
-/// Returns a row as a line of a log.
 pub(super) fn line(row: &LogRow<'_>) -> Vec<u8> {
     let mut line = serde_json::to_vec(row).expect("a row is always JSON");
     line.push(b'\n');

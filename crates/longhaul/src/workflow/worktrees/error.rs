@@ -37,7 +37,6 @@ pub enum WorktreeError {
 }
 
 impl WorktreeError {
-    /// Returns whether a signal ended git.
     pub(in crate::workflow) fn is_interrupted(&self) -> bool {
         matches!(self, WorktreeError::Git(error) | WorktreeError::OldGit(error) if error.is_interrupted())
     }

@@ -7,7 +7,6 @@ use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees, remove_locks, repe
 use crate::git::{Git, GitError, paths};
 use std::collections::BTreeSet;
 
-/// Why a result is not merged.
 pub(super) enum Unmerged {
     /// Its branch conflicts with the project in these files.
     Conflicts(Vec<String>),

@@ -97,6 +97,18 @@ fn reports_path_of_damaged_database() {
 }
 
 #[test]
+fn lists_damaged_copies_with_gaps() {
+    let (_dir, paths) = LearningPaths::temporary();
+    assert!(LearningDb::damaged_copies(&paths).is_empty());
+    drop(open(&paths));
+    let copy = |number| damaged_path(&paths.database(), number);
+    for file in [copy(10), copy(2), with_suffix(&copy(3), "-wal"), paths.dir().join("other.damaged-4")] {
+        fs::write(file, "no database").expect("a file");
+    }
+    assert_eq!(LearningDb::damaged_copies(&paths), [copy(2), copy(10)]);
+}
+
+#[test]
 fn exactly_one_process_moves_damaged_database_aside() {
     let (_dir, paths) = LearningPaths::temporary();
     DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");

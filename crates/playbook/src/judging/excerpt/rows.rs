@@ -4,7 +4,6 @@
 use crate::UserError;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::ops::Range;
 
 /// Types of rows that have no session and no message (Claude Code 2.1.330 and before): titles and file
 /// snapshots.
@@ -22,33 +21,20 @@ struct Row<'a> {
     kind: Option<Cow<'a, str>>,
 }
 
-/// Returns the ids of the rows with the ranges of their lines, including the newline. Lines that are not rows
-/// or have no id are skipped.
-pub fn row_ids(bytes: &[u8]) -> impl Iterator<Item = (String, Range<usize>)> {
-    lines(bytes).filter_map(|(line, range)| Some((row(line)?.uuid?.into_owned(), range)))
+/// Returns the ids of the rows. Lines that are not rows or have no id are skipped.
+pub fn row_ids(bytes: &[u8]) -> impl Iterator<Item = String> {
+    lines(bytes).filter_map(row_id)
 }
 
-pub(super) fn remove_judged(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Cow<'_, [u8]> {
-    let mut unjudged = Cow::Borrowed(bytes);
-    let mut copied_to = 0;
-    for (id, range) in row_ids(bytes) {
-        if is_judged(&id) {
-            if let Cow::Borrowed(_) = unjudged {
-                unjudged = Cow::Owned(Vec::with_capacity(bytes.len()));
-            }
-            unjudged.to_mut().extend_from_slice(&bytes[copied_to..range.start]);
-            copied_to = range.end;
-        }
-    }
-    if let Cow::Owned(unjudged) = &mut unjudged {
-        unjudged.extend_from_slice(&bytes[copied_to..]);
-    }
-    unjudged
+/// Returns the lines without the rows that were judged.
+pub(super) fn remove_judged(bytes: &[u8], mut is_judged: impl FnMut(&str) -> bool) -> Vec<u8> {
+    let unjudged = lines(bytes).filter(|line| row_id(line).is_none_or(|id| !is_judged(&id)));
+    unjudged.collect::<Vec<_>>().concat()
 }
 
 /// Verifies that bytes without messages are lines of a transcript.
 pub(super) fn check_messageless(bytes: &[u8]) -> Result<(), UserError> {
-    let mut rows = lines(bytes).filter_map(|(line, _)| row(line)).peekable();
+    let mut rows = lines(bytes).filter_map(row).peekable();
     if bytes.trim_ascii().is_empty() {
         Ok(())
     } else if rows.peek().is_none() {
@@ -61,14 +47,12 @@ pub(super) fn check_messageless(bytes: &[u8]) -> Result<(), UserError> {
     }
 }
 
-/// Returns each line with its range, including the newline.
-fn lines(bytes: &[u8]) -> impl Iterator<Item = (&[u8], Range<usize>)> {
-    let mut start = 0;
-    bytes.split_inclusive(|&byte| byte == b'\n').map(move |line| {
-        let range = start..start + line.len();
-        start = range.end;
-        (line, range)
-    })
+fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n')
+}
+
+fn row_id(line: &[u8]) -> Option<String> {
+    row(line)?.uuid.map(Cow::into_owned)
 }
 
 /// Parses the row of a line. A power failure can leave zero bytes around it.

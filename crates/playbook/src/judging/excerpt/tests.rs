@@ -300,10 +300,7 @@ fn skips_judged_rows() {
         row("assistant", "Three.", json!({})),
         row("user", "Four.", json!({ "uuid": "4" })),
     ]);
-    let ids: Vec<(String, String)> = row_ids(&bytes)
-        .map(|(id, range)| (id, String::from_utf8_lossy(&bytes[range]).chars().rev().take(3).collect()))
-        .collect();
-    assert_eq!(ids, ["1", "2", "4"].map(|id| (id.to_owned(), "\n}\"".to_owned())));
+    assert_eq!(row_ids(&bytes).collect::<Vec<_>>(), ["1", "2", "4"]);
     let remaining = |judged: &[&str]| {
         let slice = Excerpt::new(&bytes, |id| judged.contains(&id)).expect("it is a transcript");
         slice.messages.into_iter().map(|message| message.content).collect::<Vec<_>>().join(" ")

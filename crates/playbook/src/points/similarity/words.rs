@@ -32,69 +32,21 @@ const STOP_WORDS: &[&str] = &[
     "where", "which", "while", "will", "with", "you", "your",
 ];
 
-// In English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, Chinese and Japanese. Words that
-// end in `n't` count too.
-const NEGATIONS: &[&str] = &[
-    "avoid",
-    "avoiding",
-    "avoids",
-    "cannot",
-    "cant",
-    "doesnt",
-    "dont",
-    "except",
-    "hardly",
-    "neither",
-    "never",
-    "no",
-    "none",
-    "nor",
-    "not",
-    "nothing",
-    "rarely",
-    "refrain",
-    "stop",
-    "unless",
-    "without",
-    "kein",
-    "keine",
-    "keinen",
-    "nicht",
-    "nie",
-    "niemals",
-    "ohne",
-    "jamais",
-    "ne",
-    "pas",
-    "sans",
-    "jamás",
-    "ni",
-    "nunca",
-    "sin",
-    "não",
-    "sem",
-    "mai",
-    "non",
-    "senza",
-    "geen",
-    "niet",
-    "nooit",
-    "zonder",
-    "без",
-    "не",
-    "нет",
-    "ни",
-    "никогда",
-    "不",
-    "别",
-    "別",
-    "勿",
-    "无",
-    "無",
-    "没",
-    "沒",
-    "非",
-    "未",
+// In English, German, French, Spanish, Portuguese, Italian, Dutch, Russian, and Chinese and Japanese together.
+// Words that end in `n't` count too.
+const NEGATIONS: &[&[&str]] = &[
+    &[
+        "avoid", "avoiding", "avoids", "cannot", "cant", "doesnt", "dont", "except", "hardly", "neither",
+        "never", "no", "none", "nor", "not", "nothing", "rarely", "refrain", "stop", "unless", "without",
+    ],
+    &["kein", "keine", "keinen", "nicht", "nie", "niemals", "ohne"],
+    &["jamais", "ne", "pas", "sans"],
+    &["jamás", "ni", "nunca", "sin"],
+    &["não", "sem"],
+    &["mai", "non", "senza"],
+    &["geen", "niet", "nooit", "zonder"],
+    &["без", "не", "нет", "ни", "никогда"],
+    &["不", "别", "別", "勿", "无", "無", "没", "沒", "非", "未"],
 ];
 // These words end a negation.
 const NEGATION_ENDS: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
@@ -119,7 +71,7 @@ pub(super) fn words(text: &str) -> Words {
                 is_denied = false;
             }
             found.is_directed |= DIRECTION_WORDS.contains(&lower.as_str());
-            if !is_exact && (lower.ends_with("n't") || NEGATIONS.contains(&lower.as_str())) {
+            if !is_exact && is_negation(&lower) {
                 found.denials += 1;
                 is_denied = true;
                 continue;
@@ -140,6 +92,10 @@ pub(super) fn words(text: &str) -> Words {
         found.words = stop_words;
     }
     found
+}
+
+fn is_negation(word: &str) -> bool {
+    word.ends_with("n't") || NEGATIONS.iter().any(|words| words.contains(&word))
 }
 
 /// Returns whether every character of a word matters. A hyphen or an apostrophe between letters is plain

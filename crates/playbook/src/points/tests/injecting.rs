@@ -1,6 +1,6 @@
 use super::playbook;
 use crate::Templates;
-use crate::points::{Injection, inject};
+use crate::points::{Injection, TextSize, inject};
 use crate::{Playbook, Point, Section};
 use expect_test::expect;
 use longhaul_agent::estimated_tokens;
@@ -9,7 +9,11 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 fn render(playbook: &Playbook, prompt: &str, max_tokens: Option<u64>) -> Option<Injection> {
-    inject(playbook, prompt, max_tokens, &Templates::bundled()).expect("the bundled template can be filled")
+    render_within(playbook, prompt, TextSize::limit(max_tokens))
+}
+
+fn render_within(playbook: &Playbook, prompt: &str, limit: TextSize) -> Option<Injection> {
+    inject(playbook, prompt, limit, &Templates::bundled()).expect("the bundled template can be filled")
 }
 
 const SMALL: &str = "
@@ -59,7 +63,7 @@ fn uses_template_of_user() {
     let dir = tempfile::tempdir().expect("a directory");
     let mine = |text: &str| {
         fs::write(dir.path().join("playbook.txt"), text).expect("written");
-        inject(&playbook("oth-001 1/0 one"), "", None, &Templates::in_dir(dir.path()))
+        inject(&playbook("oth-001 1/0 one"), "", TextSize::limit(None), &Templates::in_dir(dir.path()))
     };
     let text = mine("{{my}} points:\n{key_points}").expect("filled").expect("something").text;
     assert_eq!(text, "{my} points:\n## OTHERS\n[oth-001] helpful=1 harmful=0 :: one");
@@ -139,6 +143,34 @@ fn selects_from_thousand_points_quickly() {
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
 }
 
+#[test]
+fn hook_never_exceeds_length_that_the_agent_accepts() {
+    let mut large = Playbook::default();
+    for (n, section) in (0..200).zip(Section::ALL.iter().cycle()) {
+        let topic = if n == 3 { "kangaroo " } else { "" };
+        // Half of the texts have characters of two UTF-16 units.
+        let filler = if n % 2 == 0 { "🦀 " } else { "ab " };
+        let text: String = topic.chars().chain(filler.chars().cycle()).take(200).collect();
+        let mut point = Point::new(format!("p-{n:03}").into(), text);
+        point.helpful = n / 5 % 7;
+        large.section_mut(*section).push(point);
+    }
+    for max_tokens in [None, Some(1_000_000)] {
+        let limit = TextSize::hook_limit(max_tokens);
+        let injection = render_within(&large, "feed the kangaroo", limit).expect("some points fit");
+        let length = injection.text.encode_utf16().count();
+        // The rest is too short for any other point.
+        assert!((9_600..=10_000).contains(&length), "{length}");
+        for expected in
+            ["## MISTAKES TO AVOID\n", "## USER PREFERENCES\n", ":: kangaroo ", " more key points"]
+        {
+            assert!(injection.text.contains(expected), "{expected}: {}", injection.text);
+        }
+        assert_eq!(injection.points + injection.omitted, 200);
+    }
+    assert_eq!(render(&large, "", None).map(|injection| injection.omitted), Some(0));
+}
+
 fn point() -> impl Strategy<Value = (usize, String, u64, u64)> {
     let text = prop::collection::vec("(alpha|beta|gamma|delta|ünïcode|`--flag`|not)", 1..12);
     (0..Section::ALL.len(), text.prop_map(|words| words.join(" ")), 0..9u64, 0..9u64)
@@ -156,16 +188,19 @@ fn drawn(points: &[(usize, String, u64, u64)]) -> Playbook {
 
 proptest! {
     #[test]
-    fn never_exceeds_token_limit(
+    fn never_exceeds_limits(
         points in prop::collection::vec(point(), 0..40),
         prompt in "(alpha|beta|gamma| ){0,9}",
-        max_tokens in 0..900u64,
+        tokens in 0..900u64,
+        utf16 in 0..3600u64,
     ) {
         let playbook = drawn(&points);
-        let first = render(&playbook, &prompt, Some(max_tokens));
-        prop_assert_eq!(&first, &render(&playbook, &prompt, Some(max_tokens)));
+        let limit = TextSize { tokens, utf16 };
+        let first = render_within(&playbook, &prompt, limit);
+        prop_assert_eq!(&first, &render_within(&playbook, &prompt, limit));
         if let Some(injection) = first {
-            prop_assert!(estimated_tokens(&injection.text) <= max_tokens);
+            prop_assert!(estimated_tokens(&injection.text) <= tokens);
+            prop_assert!(injection.text.encode_utf16().count() as u64 <= utf16);
             prop_assert_eq!(injection.points + injection.omitted, points.len());
             // Points are in the order of the playbook.
             let offsets: Vec<usize> = playbook

@@ -1,4 +1,4 @@
-use super::{AmbiguousObjective, Assignment, Objective};
+use super::{Assignment, Objective};
 
 const FILES: [&str; 8] = [
     "Basic.lean",
@@ -11,7 +11,7 @@ const FILES: [&str; 8] = [
     ".lake/packages/mathlib/Order.lean",
 ];
 
-fn assign(names: &[&str]) -> Result<Assignment, AmbiguousObjective> {
+fn assign(names: &[&str]) -> Result<Assignment, String> {
     let objectives: Vec<Objective> =
         names.iter().zip(1..).map(|(name, line)| Objective { name: (*name).to_owned(), line }).collect();
     Assignment::new(&objectives, &FILES.map(str::to_owned))
@@ -36,18 +36,18 @@ fn names_and_paths_resolve_to_one_file() {
 fn ambiguous_name_lists_its_files() {
     let error = assign(&["Flat.lean", "Ring.lean"]).expect_err("there are two");
     assert_eq!(
-        error.to_string(),
+        error,
         "PROGRESS.md, line 2: `Ring.lean` is the name of 2 files: Algebra/Ring.lean, Topology/Algebra/Ring.lean; \
          write the path of one, such as `Algebra/Ring.lean`"
     );
     let error = assign(&["Basic.lean"]).expect_err("there are two");
-    assert_eq!(error.matches, ["Algebra/Basic.lean", "Basic.lean"]);
+    assert!(error.contains("2 files: Algebra/Basic.lean, Basic.lean; "), "{error}");
 }
 
 #[test]
 fn hint_of_an_ambiguous_name_resolves() {
     for name in ["Ring.lean", "Basic.lean"] {
-        let error = assign(&[name]).expect_err("there are two").to_string();
+        let error = assign(&[name]).expect_err("there are two");
         let hint = error.split('`').rev().nth(1).expect("the error has a hint");
         assert_eq!(assign(&[hint]).expect("the hint works").files.len(), 1, "{error}");
     }

@@ -70,7 +70,7 @@ impl BootstrapLearner {
     ) -> Result<Option<Stop>, Failure> {
         let mut cancels = signals::cancels()?;
         let started = self.clock.now().at;
-        let steps = learn::learn_steps(&self.target.home);
+        let rules = learn::learn_rules();
         for (index, planned) in plan.included.iter().enumerate() {
             let learning = LearningDb::open(&self.target.home)?;
             let spent = spent_since(&learning, started)?;
@@ -107,7 +107,7 @@ impl BootstrapLearner {
                 destination: &self.target.destination,
                 // Other queued transcripts count toward neither the limit nor the budget.
                 transcript: Some(&queued.transcript),
-                steps: &steps,
+                rules: &rules,
                 clock: &*self.clock,
                 linger: false,
                 on_event: &on_event,

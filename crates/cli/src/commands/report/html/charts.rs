@@ -48,11 +48,7 @@ pub fn segments(slices: &[TimelineSlice], finest: usize) -> Vec<BarSegment> {
             continue;
         }
         small.push(segment);
-        if small
-            .last()
-            .zip(small.first())
-            .is_some_and(|(last, first)| last.from + last.length - first.from >= least)
-        {
+        if segment.from + segment.length - small[0].from >= least {
             segments.extend(merge(&mut small));
         }
     }

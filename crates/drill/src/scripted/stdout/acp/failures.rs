@@ -6,7 +6,6 @@ use std::env;
 /// How the agent reports a request that failed for good: see [`Shape`].
 pub const FAILURES: &str = "LONGHAUL_SCRIPTED_ACP_FAILURES";
 
-/// The shape of a report.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::scripted) enum Shape {
     /// An error with `data.errorKind` (`claude-agent-acp` 0.101).
@@ -43,7 +42,6 @@ impl Shape {
         }
     }
 
-    /// Returns the name that an agent with this shape reports.
     pub(in crate::scripted) fn agent_name(self) -> &'static str {
         match self {
             Shape::Kind => "scripted-agent",

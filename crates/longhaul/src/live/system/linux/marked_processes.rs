@@ -8,10 +8,12 @@ use longhaul_store::if_exists;
 use rustix::process::{Pid, getpid};
 use std::fs::{self, File};
 use std::future::{self, Future};
-use std::io;
+use std::io::{self, Read};
 use std::path::PathBuf;
 
 const ATTEMPT_VARIABLE: &str = "LONGHAUL_ATTEMPT";
+// Larger than most environments.
+const ENVIRONMENT_BYTES: usize = 8 << 10;
 
 /// Returns the live processes of a run, except this process.
 ///
@@ -39,7 +41,6 @@ pub(crate) fn processes_of(marker: &RunMarker) -> io::Result<Vec<ProcessHandle>>
     Ok(processes.collect())
 }
 
-/// Returns whether a process belongs to the run.
 pub(crate) fn belongs_to(marker: &RunMarker, pid: Pid) -> bool {
     environment(pid).is_some_and(|environment| tokens(&environment).any(|token| token == marker.token()))
 }
@@ -97,12 +98,10 @@ impl ProcessWatch {
         ProcessWatch
     }
 
-    /// Never returns.
     pub(crate) async fn search(&mut self, _marker: &RunMarker) {
         future::pending().await
     }
 
-    /// Returns the result of the future.
     pub(crate) async fn during<T>(_marker: &RunMarker, future: impl Future<Output = T>) -> T {
         future.await
     }
@@ -122,7 +121,10 @@ fn tokens(environment: &[u8]) -> impl Iterator<Item = &str> {
 /// Returns the environment of a process at the start of its program. A zombie has none, and a sweep does not need to
 /// stop it.
 fn environment(pid: Pid) -> Option<Vec<u8>> {
-    fs::read(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()
+    // A sweep reads those of all processes. The file states no size, so an empty buffer would take ten reads.
+    let mut environment = Vec::with_capacity(ENVIRONMENT_BYTES);
+    File::open(format!("/proc/{}/environ", pid.as_raw_nonzero())).ok()?.read_to_end(&mut environment).ok()?;
+    Some(environment)
 }
 
 fn value<'a>(environment: &'a [u8], name: &str) -> Option<&'a [u8]> {

@@ -6,7 +6,6 @@ use std::io;
 use std::os::fd::OwnedFd;
 use tokio::io::unix::AsyncFd;
 
-/// A running process.
 pub(crate) struct ProcessHandle {
     pid: Pid,
     descriptor: OwnedFd,

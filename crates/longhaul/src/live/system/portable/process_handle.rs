@@ -9,7 +9,6 @@ use std::time::Duration;
 // An exit is noticed this late at most. Each poll is a system call or two.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A running process.
 pub(crate) struct ProcessHandle {
     pid: Pid,
     start_ticks: u64,

@@ -44,7 +44,6 @@ pub(crate) fn pids() -> Vec<u32> {
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
 }
 
-/// Returns the processes that have a file open.
 #[cfg(feature = "portable-processes")]
 pub(crate) fn users_of(path: &Path) -> Vec<u32> {
     let Ok(path) = fs::canonicalize(path) else { return Vec::new() };
@@ -80,7 +79,6 @@ pub(crate) fn boot_id() -> Option<String> {
     Some(id.trim_end().to_owned())
 }
 
-/// Returns the path of an open file.
 #[cfg(feature = "portable-processes")]
 pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
     fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()

@@ -75,12 +75,10 @@ pub(crate) fn pids() -> Vec<u32> {
     pids_by_type(ProcFilter::All).unwrap_or_default()
 }
 
-/// Returns the processes that have a file open.
 pub(crate) fn users_of(path: &Path) -> Vec<u32> {
     pids_by_path(path, false, false).unwrap_or_default()
 }
 
-/// Returns the path of an open file.
 pub(crate) fn path_of(file: &File) -> Option<PathBuf> {
     rustix::fs::getpath(file).ok().map(|path| OsString::from_vec(path.into_bytes()).into())
 }
