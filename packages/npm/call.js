@@ -1,6 +1,6 @@
 // Starts the program for one call, and reads its JSON and its errors. Never decides anything about a run.
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { addInterrupt, removeInterrupt } from './ctrl-c.js';
 import { LonghaulError } from './error.js';
 import { findProgram } from './program.js';
 
@@ -95,10 +95,10 @@ export function agentArgs(options) {
 }
 
 /**
- * Starts the program. Passes each line of its stdout to `onLine`, and resolves with its exit code and the error that it
+ * Starts the program. Passes its stdout to `onText` in pieces, and resolves with its exit code and the error that it
  * printed.
  */
-export async function call(args, options, stdin, onLine) {
+export async function call(args, options, stdin, onText) {
   const env = expectOptions(options.env ?? process.env);
   const signal = options.signal ?? undefined;
   if (signal !== undefined && typeof signal.throwIfAborted !== 'function') {
@@ -106,15 +106,20 @@ export async function call(args, options, stdin, onLine) {
   }
   signal?.throwIfAborted();
   const program = findProgram(env);
-  const child = spawn(program, args, { env, stdio: ['pipe', 'pipe', 'pipe'] });
-  const interrupt = () => child.kill('SIGINT');
-  signal?.addEventListener('abort', interrupt);
+  const child = spawn(program, args, { detached: true, env, stdio: ['pipe', 'pipe', 'pipe'] });
+  let isInterrupted = false;
+  const interrupt = () => (isInterrupted = child.kill('SIGINT'));
+  // A second interrupt stops the agent at once. The caller's handler of Ctrl-C may abort the signal.
+  const abort = () => isInterrupted || interrupt();
+  addInterrupt(interrupt);
+  signal?.addEventListener('abort', abort);
   try {
     return await new Promise((resolve, reject) => {
       let stderr = '';
       child.stderr.setEncoding('utf8');
       child.stderr.on('data', (text) => (stderr = (stderr + text).slice(-STDERR_CHARS_MAX)));
-      createInterface({ input: child.stdout, crlfDelay: Infinity }).on('line', onLine);
+      child.stdout.setEncoding('utf8');
+      child.stdout.on('data', onText);
       // A program that exits early closes its stdin. Its exit code and its error say why.
       child.stdin.on('error', () => {});
       child.stdin.end(stdin ?? '');
@@ -125,7 +130,8 @@ export async function call(args, options, stdin, onLine) {
       child.on('close', (code, signalName) => resolve({ code, signalName, stderr }));
     });
   } finally {
-    signal?.removeEventListener('abort', interrupt);
+    signal?.removeEventListener('abort', abort);
+    await removeInterrupt(interrupt);
   }
 }
 

@@ -48,13 +48,16 @@ export type RunEvent = Decision | WorkflowEvent | AgentEvent | RunResult;
  * - The run starts at once, whether or not its events are read.
  * - The events can be read once, and the first loop gets all of them. Start it before you await the result: a promise
  *   that is awaited first drops the events.
- * - Leaving the loop early does not stop the run. `AbortSignal` and `cancel()` do.
+ * - Leaving the loop early does not stop the run. `AbortSignal`, `cancel()` and Ctrl-C do.
  * - The result is the last event. An outcome other than `done` is a result, not an error: see `result.run.outcome`.
  * - If the call has no result, the loop and the promise throw a `LonghaulError`.
  */
 export interface Run<Result = RunResult> extends Promise<Result>, AsyncIterable<RunEvent> {}
 
-/** Runs a task to completion: `longhaul run`. The prompt reaches the program over stdin. */
+/**
+ * Runs a task to completion: `longhaul run`. The prompt reaches the program over stdin. With `detach` and the `key` of a
+ * finished run, resolves with the envelope of that run.
+ */
 export function run(prompt: string, options: RunOptions & { detach: true }): Promise<DetachedOutput>;
 export function run(prompt: string, options: RunOptions & { dryRun: true }): Promise<DryRun>;
 export function run(prompt: string, options?: RunOptions): Run;

@@ -1,7 +1,7 @@
 // The API of Longhaul for JavaScript: one function for each command. `index.d.ts` documents it.
 import { agentArgs, call, expectOptions, expectText, isAbsent, printedError, toFlags } from './call.js';
 import { LonghaulError } from './error.js';
-import { RunCall } from './run-call.js';
+import { parse, RunCall } from './run-call.js';
 
 export { LonghaulError };
 
@@ -100,10 +100,12 @@ function ask(command, run, options) {
 
 async function print(prepare) {
   const { args, options, stdin } = prepare();
-  const lines = [];
-  const end = await call(args, options, stdin, (line) => lines.push(line));
-  if (end.code !== 0) {
+  let stdout = '';
+  const end = await call(args, options, stdin, (text) => (stdout += text));
+  const output = parse(stdout);
+  // With the key of a finished run, the program prints the envelope of that run, and exits with its code.
+  if (output === undefined || (end.code !== 0 && !output.run?.id)) {
     throw printedError(end);
   }
-  return JSON.parse(lines.join('\n'));
+  return output;
 }

@@ -24,7 +24,7 @@ export class RunCall {
   async #start(prepare, toResult) {
     const results = [];
     const { args, options, stdin } = prepare();
-    const end = await call(args, options, stdin, (line) => {
+    const onLine = (line) => {
       const event = parse(line);
       if (event === undefined) {
         return;
@@ -36,7 +36,18 @@ export class RunCall {
         this.#lines.push(event);
         this.#wake();
       }
+    };
+    let line = '';
+    const end = await call(args, options, stdin, (text) => {
+      // Only `\n` ends a line: JSON may contain the separators U+2028 and U+2029.
+      const [rest, ...starts] = text.split('\n');
+      line += rest;
+      for (const start of starts) {
+        onLine(line);
+        line = start;
+      }
     });
+    onLine(line);
     this.#result = toResult(results);
     if (this.#result === undefined) {
       // A call that only follows a run ends without a result.
@@ -103,11 +114,11 @@ function isResult({ type, success }) {
   return type === 'result' || (type === undefined && typeof success === 'boolean');
 }
 
-/** Returns the object in this line. Agents may print lines that are none. */
-function parse(line) {
+/** Returns the object in this text. Agents may print lines that are none. */
+export function parse(text) {
   try {
-    const event = JSON.parse(line);
-    return typeof event === 'object' && event !== null && !Array.isArray(event) ? event : undefined;
+    const value = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
   } catch {
     return undefined;
   }

@@ -50,8 +50,7 @@ struct Catch {
 
 /// Tests the mutants. With a prefix, only those whose names start with it are tested and no table is written.
 pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
-    let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
-    let mut mutants = toml::from_str::<Mutants>(&text).map_err(io::Error::other)?.mutant;
+    let mut mutants = read(root)?;
     mutants.retain(|mutant| only.is_none_or(|only| mutant.name.starts_with(only)));
     let scratch = root.join("target/mutants");
     prepare(root, &scratch)?;
@@ -94,6 +93,11 @@ pub fn run(root: &Path, only: Option<&str>) -> io::Result<()> {
         fs::write(root.join("crates/sim/MUTANTS.md"), format!("{HEAD}{rows}"))?;
     }
     if survivors == 0 { Ok(()) } else { Err(io::Error::other(format!("{survivors} mutants survive"))) }
+}
+
+fn read(root: &Path) -> io::Result<Vec<Mutant>> {
+    let text = fs::read_to_string(root.join("crates/sim/mutants.toml"))?;
+    Ok(toml::from_str::<Mutants>(&text).map_err(io::Error::other)?.mutant)
 }
 
 /// Creates a workspace of only core and sim in `scratch`, with its own lock file and target directory.
@@ -139,7 +143,7 @@ fn simulate(scratch: &Path, subject: &str) -> io::Result<Option<Catch>> {
         .args("build --quiet --release --offline --package longhaul-sim --example swarm".split(' '))
         .current_dir(scratch)
         .env("CARGO_TARGET_DIR", &target)
-        // Each of fifty builds simulates only a few seeds, so build time matters more than speed.
+        // Each build simulates only a few seeds, so build time matters more than speed.
         .env("CARGO_PROFILE_RELEASE_LTO", "off")
         .env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16")
@@ -168,5 +172,31 @@ fn row(mutant: &Mutant, caught: Option<&Catch>) -> String {
             format!("| `{name}` | {breaks} | `{oracle}` | {seed} | {} |\n", seed + 1)
         }
         None => format!("| `{name}` | {breaks} | **survives** | | {SEEDS_MAX} |\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{check_pattern, read};
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    // Nothing else that every change must pass reads the patterns: to build the mutants takes too long.
+    #[test]
+    fn each_mutant_changes_the_source() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+        let mutants = read(root).expect("a list of mutants");
+        let mut problems = Vec::new();
+        let mut names = BTreeSet::new();
+        for mutant in &mutants {
+            problems.extend(check_pattern(root, mutant).err().map(|error| error.to_string()));
+            if mutant.find == mutant.replace {
+                problems.push(format!("{}: it changes nothing", mutant.name));
+            }
+            if !names.insert(&mutant.name) {
+                problems.push(format!("{}: another mutant has this name", mutant.name));
+            }
+        }
+        assert!(!mutants.is_empty() && problems.is_empty(), "{problems:#?}");
     }
 }

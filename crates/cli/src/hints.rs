@@ -78,9 +78,9 @@ impl Hint for StoreError {
 fn home_hint(error: &StoreError, kind: io::ErrorKind) -> Option<String> {
     let hint = match kind {
         _ if error.is_disk_full() => "free some space, or set LONGHAUL_HOME to a directory on another disk",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "set LONGHAUL_HOME to a directory you can write to"
-        }
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        | io::ErrorKind::NotADirectory => "set LONGHAUL_HOME to a directory you can write to",
         io::ErrorKind::Unsupported => {
             "this file system cannot lock files; set LONGHAUL_HOME to a directory on a local disk"
         }
@@ -242,6 +242,7 @@ mod tests {
         check(&StoreError::HomeNotDirectory { home: path.clone(), path: path.clone() }, "LONGHAUL_HOME");
         check(&io(io::ErrorKind::PermissionDenied), "a directory you can write to");
         check(&io(io::ErrorKind::ReadOnlyFilesystem), "a directory you can write to");
+        check(&io(io::ErrorKind::NotADirectory), "a directory you can write to");
         check(&io(io::ErrorKind::StorageFull), "another disk");
         check(&io(io::ErrorKind::Unsupported), "a local disk");
         assert_eq!(io(io::ErrorKind::NotFound).hint(), None);

@@ -111,20 +111,21 @@ pub enum RunOrWorkflow {
     Workflow(WorkflowDir),
 }
 
+impl RunOrWorkflow {
+    pub fn id(&self) -> &RunId {
+        match self {
+            RunOrWorkflow::Run(dir) => dir.id(),
+            RunOrWorkflow::Workflow(dir) => dir.id(),
+        }
+    }
+}
+
 /// Finds a run or a workflow by the user's input. A complete id wins; then a workflow wins over its own runs. `@` is
 /// the latest of both, and a run of a workflow means the workflow.
 pub fn find_target(home: &Home, request: &str) -> Result<RunOrWorkflow, Failure> {
     if request.starts_with('@') {
         let run = find_run(home, request);
-        if let Some(workflow) =
-            find_workflow(home, request)?.filter(|workflow| is_newer(workflow, run.as_ref().ok()))
-        {
-            return Ok(RunOrWorkflow::Workflow(workflow));
-        }
-        let run = run?;
-        let position = run.plan().ok().and_then(|plan| plan.workflow);
-        let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
-        return Ok(workflow.map_or(RunOrWorkflow::Run(run), RunOrWorkflow::Workflow));
+        return newer(home, run, find_workflow(home, request)?);
     }
     let is_run = is_run_id(request) && home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
     match find_workflow(home, request) {
@@ -132,6 +133,34 @@ pub fn find_target(home: &Home, request: &str) -> Result<RunOrWorkflow, Failure>
         Err(failure) if !is_run => Err(failure),
         Ok(_) | Err(_) => find_run(home, request).map(RunOrWorkflow::Run),
     }
+}
+
+/// Finds the run or the workflow that `@` or `@-N` selects among those that `is_included` accepts. An excluded workflow
+/// excludes its runs.
+pub fn find_recent(
+    home: &Home,
+    request: &str,
+    is_included: impl Fn(&RunOrWorkflow) -> bool,
+) -> Result<RunOrWorkflow, StoreError> {
+    let run = home.find_recent(request, |run| is_included(&with_workflow(home, run.clone())));
+    let workflows = if request == "@" { home.workflows_newest_first()? } else { Vec::new() };
+    let workflow = workflows.into_iter().find(|dir| is_included(&RunOrWorkflow::Workflow(dir.clone())));
+    newer(home, run, workflow)
+}
+
+/// Returns the run or the workflow, whichever started later. A run of a workflow means the workflow.
+fn newer<E>(home: &Home, run: Result<RunDir, E>, workflow: Option<WorkflowDir>) -> Result<RunOrWorkflow, E> {
+    match workflow.filter(|workflow| is_newer(workflow, run.as_ref().ok())) {
+        Some(workflow) => Ok(RunOrWorkflow::Workflow(workflow)),
+        None => run.map(|run| with_workflow(home, run)),
+    }
+}
+
+/// Returns the workflow of a run, or the run if it has none.
+fn with_workflow(home: &Home, run: RunDir) -> RunOrWorkflow {
+    let position = run.plan().ok().and_then(|plan| plan.workflow);
+    let workflow = position.and_then(|position| find_workflow(home, position.id.as_str()).ok().flatten());
+    workflow.map_or(RunOrWorkflow::Run(run), RunOrWorkflow::Workflow)
 }
 
 /// Returns whether a workflow started after this run, or there is no run.

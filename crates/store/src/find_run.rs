@@ -25,14 +25,11 @@ impl Home {
     /// `request` does not name one run, and [`StoreError::Io`] if the home cannot be read.
     pub fn find(&self, request: &str) -> Result<RunDir, StoreError> {
         let none = || StoreError::NoSuchRun { request: request.to_owned(), runs: self.runs_path() };
-        let malformed = || StoreError::MalformedRun(request.to_owned());
-        if let Some(rest) = request.strip_prefix('@') {
-            let index = steps_back(rest).ok_or_else(malformed)?;
-            let mut runs = self.runs_newest_first()?.filter(|run| has_started(run) && !is_judge_run(run));
-            return runs.nth(index).ok_or_else(none);
+        if request.starts_with('@') {
+            return self.find_recent(request, |_| true);
         }
         if request.is_empty() {
-            return Err(malformed());
+            return Err(StoreError::MalformedRun(request.to_owned()));
         }
         let mut matches = Vec::new();
         for run in self.runs_newest_first()? {
@@ -44,6 +41,24 @@ impl Home {
             }
         }
         only_match(request, matches)?.ok_or_else(none)
+    }
+
+    /// Finds the run that `@` or `@-N` selects among the runs that `is_included` accepts.
+    ///
+    /// # Errors
+    /// As [`Home::find`].
+    pub fn find_recent(
+        &self,
+        request: &str,
+        is_included: impl Fn(&RunDir) -> bool,
+    ) -> Result<RunDir, StoreError> {
+        let index = request.strip_prefix('@').and_then(steps_back);
+        let index = index.ok_or_else(|| StoreError::MalformedRun(request.to_owned()))?;
+        let mut runs = self
+            .runs_newest_first()?
+            .filter(|run| is_included(run) && has_started(run) && !is_judge_run(run));
+        let none = || StoreError::NoSuchRun { request: request.to_owned(), runs: self.runs_path() };
+        runs.nth(index).ok_or_else(none)
     }
 
     /// Returns every run, newest first. The directory of a day is read only when the iterator reaches it.

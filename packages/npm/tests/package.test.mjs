@@ -22,8 +22,10 @@ before(async () => {
   program = join(scope, readdirSync(scope)[0], 'longhaul');
   stage.script('agent', `exec '${program}' drill-agent "$@"`);
   // Opens its session, then works until it is interrupted or stopped.
-  const wait = 'while read -r line; do case "$line" in *interrupt*) exit 0;; esac; done';
-  stage.script('slow-agent', `echo '${INIT}'; ${wait}`);
+  const wait = (last) => `while read -r line; do case "$line" in *interrupt*) ${last} exit 0;; esac; done`;
+  stage.script('slow-agent', `echo '${INIT}'; ${wait('')}`);
+  // Leaves time for a second interrupt.
+  stage.script('slower-agent', `echo '${INIT}'; ${wait('sleep 1;')}`);
 });
 
 after(() => stage.remove());
@@ -125,6 +127,37 @@ test('an awaited run needs no loop, and the prompt is no argument', async () => 
   assert.equal(shown.id, run.id);
   assert.equal((await longhaul.why('dash', inspecting())).outcome, 'done');
   assert.equal((await longhaul.cost({ by: 'run', ...inspecting() })).by, 'run');
+});
+
+test('only a line feed ends a line', async () => {
+  // Longer than what a pipe passes at once, so that pieces begin within a character.
+  const text = `one\u2028two\u2029three\u0085${'€'.repeat(30_000)}`;
+  const agentPath = stage.script('wordy-agent', `'${program}' drill-agent "$@" | sed -u 's/Done[.]/${text}/'`);
+  const options = instant({ agentPath, key: 'wordy' });
+  const run = longhaul.run('p', options);
+  const events = [];
+  for await (const event of run) {
+    events.push(event);
+  }
+  assert.equal((await run).result, text);
+  assert.equal(events.at(-1).result, text);
+  assert.equal((await longhaul.run('p', { ...options, detach: true })).result, text);
+});
+
+test('a detached call for a key returns the finished run, whatever its outcome', async () => {
+  for (const [key, check, outcome] of [
+    ['correct', 'true', 'done'],
+    ['wrong', 'false', 'check_failed'],
+  ]) {
+    const options = instant({ key, check, maxFailedChecks: 1 });
+    const first = await longhaul.run('p', options);
+    const envelope = await longhaul.run('p', { ...options, detach: true });
+    assert.deepEqual([envelope.run.id, envelope.run.outcome], [key, outcome]);
+    assert.deepEqual(envelope.errors, first.errors ?? []);
+  }
+  const error = await errorOf(() => longhaul.run('p', instant({ agentPath: '/nowhere/agent', detach: true })));
+  assert.match(error.message, /cannot find the agent/);
+  assert.match(error.hint, /--agent-path/);
 });
 
 test('a finished run resumes in its session', async () => {
@@ -353,6 +386,42 @@ test('Ctrl-C on a terminal reaches the program once', { skip: !isLinux }, async 
   assert.equal(exitCode, 130);
   const { dir } = await longhaul.show('terminal', inspecting());
   assert.ok(journal(dir).includes('"person"') && !journal(dir).includes('"person_now"'), journal(dir));
+});
+
+/** Starts a script that starts two runs on a terminal, and types Ctrl-C in the first one. Resolves with the exit code. */
+async function interruptScript(id, handler) {
+  const options = JSON.stringify({ agentPath: stage.path('slower-agent'), cwd: stage.path('work') });
+  const source = `import { run } from 'longhaul';
+    const abort = new AbortController();
+    ${handler}
+    const options = { ...${options}, signal: abort.signal };
+    const result = await run('p', { ...options, runId: '${id}' });
+    console.log(result.run.outcome);
+    await run('p', { ...options, runId: '${id}-next' });`;
+  writeFileSync(stage.path('project', `${id}.js`), source);
+  // The shell of `script` would end by the signal too.
+  const command = `exec '${process.execPath}' '${stage.path('project', `${id}.js`)}'`;
+  const env = stage.env({ SHELL: '/bin/sh', TERM: 'dumb' });
+  const terminal = spawn('script', ['--quiet', '--return', '--command', command, '/dev/null'], { env });
+  await until(() => hasOpenedSession(id));
+  terminal.stdin.write('\u0003');
+  const [exitCode] = await once(terminal, 'exit');
+  const { dir } = await longhaul.show(id, inspecting());
+  assert.ok(journal(dir).includes('"person"') && !journal(dir).includes('"person_now"'), journal(dir));
+  assert.equal((await errorOf(() => longhaul.show(`${id}-next`, inspecting()))).exitCode, 2);
+  return exitCode;
+}
+
+test('Ctrl-C interrupts the run of a script once, and ends the script', { skip: !isLinux }, async () => {
+  // 130: the script ended by SIGINT.
+  assert.equal(await interruptScript('unhandled', ''), 130);
+});
+
+test('Ctrl-C interrupts the run of a script with a handler once', { skip: !isLinux }, async () => {
+  // Two signals at the same time count as one.
+  const handler = "process.on('SIGINT', () => setTimeout(() => abort.abort(), 100));";
+  // The script gets the result. The next call throws, because its signal is aborted.
+  assert.equal(await interruptScript('handled', handler), 1);
 });
 
 test('LONGHAUL_BIN overrides the program', async () => {

@@ -19,6 +19,7 @@ from longhaul._flags import FLAGS
     ("options", "expected"),
     [
         ({"budget": 5, "max_tokens": "2M"}, ["--budget=5", "--max-tokens=2M"]),
+        ({"budget": 2.5, "max_tokens": 2e6}, ["--budget=2.5", "--max-tokens=2000000"]),
         ({"keep_going": True, "learn": False, "model": None}, ["--keep-going"]),
         ({"check": ["cargo test", "-x"]}, ["--check=cargo test", "--check=-x"]),
         ({"check": "cargo test"}, ["--check=cargo test"]),
@@ -53,6 +54,9 @@ def test_a_word_of_the_language_has_an_underscore() -> None:
         ({"budget": True}, "budget must be a number"),
         ({"keep_going": "yes"}, "keep_going must be True or False, not str: 'yes'"),
         ({"time_limit": True}, "time_limit must be seconds"),
+        ({"time_limit": float("inf")}, "time_limit must be seconds"),
+        ({"time_limit": float("nan")}, "time_limit must be seconds"),
+        ({"budget": float("inf")}, "budget must be a number"),
         ({"cwd": 3}, "cwd must be a path"),
         ({"cwd": b"x"}, "cwd must be a path"),
         ({"check": 3}, "check must be a text or a list"),

@@ -70,8 +70,9 @@ def test_another_program_is_an_error(nowhere: Path, monkeypatch: pytest.MonkeyPa
         asyncio.run(longhaul.run("p"))
     assert "LONGHAUL_BIN" in str(error.value.hint)
     monkeypatch.setenv("LONGHAUL_BIN", program(nowhere / "silent"))
-    with pytest.raises(longhaul.LonghaulError, match="printed nothing"):
-        asyncio.run(longhaul.run("p"))
+    for call in (longhaul.run("p"), longhaul.start("p"), longhaul.status()):
+        with pytest.raises(longhaul.LonghaulError, match="printed nothing"):
+            asyncio.run(call)
     # As a binary of another platform.
     monkeypatch.setenv("LONGHAUL_BIN", program(nowhere / "damaged", "\x7fELF"))
     with pytest.raises(longhaul.BinaryNotFoundError, match=r"cannot start .*/damaged: Exec format error"):

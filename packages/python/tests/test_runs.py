@@ -197,6 +197,24 @@ def test_a_detached_run_is_cancelled_by_its_id(stage: Stage) -> None:
     assert stage.processes() == []
 
 
+@pytest.mark.parametrize(("check", "outcome"), [("true", "done"), ("false", "check_failed")])
+def test_start_returns_the_run_of_a_key_whatever_its_outcome(stage: Stage, check: str, outcome: str) -> None:
+    stage.answer_at_once()
+
+    async def twice() -> tuple[object, ...]:
+        first = await longhaul.run("p", key="nightly", check=check, max_failed_checks=1, **stage.options)
+        again = await longhaul.start("p", key="nightly", check=check, max_failed_checks=1, **stage.options)
+        return first.outcome, again.run.id, again.run.dir == first.run.dir
+
+    assert asyncio.run(twice()) == (outcome, "nightly", True)
+
+
+def test_start_without_a_run_raises(stage: Stage) -> None:
+    with pytest.raises(longhaul.LonghaulError, match="cannot find the agent") as error:
+        asyncio.run(longhaul.start("p", agent_path="/nowhere/agent"))
+    assert "--agent-path" in str(error.value.hint)
+
+
 def test_a_detached_run_is_followed_to_its_end(stage: Stage) -> None:
     api = stage.play("touch started; until test -e finish; do sleep 0.1; done")
 
@@ -260,6 +278,7 @@ def test_runs_and_costs(stage: Stage) -> None:
         result = await longhaul.run("p", **stage.options)
         runs = await longhaul.runs()
         assert [(run.id, run.outcome) for run in runs.runs] == [(result.id, "done")]
+        assert (await longhaul.runs(limit=1)).runs == runs.runs
         cost = await longhaul.cost(by="run")
         assert [row.key for row in cost.rows] == [result.id]
         assert cost.total.total_cost_usd == pytest.approx(result.usage.total_cost_usd)

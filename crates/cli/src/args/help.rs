@@ -146,7 +146,15 @@ with all its runs."
 The run continues with the prompt, the agent arguments and the files of the archive: import only what you
 would run yourself."
         }
-        "completions" => "Install the script again after each update of longhaul.",
+        "completions" => {
+            "\
+Create the directory of your shell first:
+  mkdir -p ~/.local/share/bash-completion/completions
+  mkdir -p ~/.config/fish/completions
+  mkdir -p ~/.config/elvish
+
+Install the script again after each update of longhaul."
+        }
         _ => return None,
     })
 }

@@ -8,7 +8,7 @@ use expect_test::expect_file;
 use longhaul_core::{Span, Usd};
 use serde_json::{Value, json};
 use std::any::TypeId;
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroU64};
 use std::path::PathBuf;
 
 /// The commands that the packages call.
@@ -61,6 +61,7 @@ fn flag(arg: &Arg) -> Option<Value> {
         ArgAction::Append => (value_kind(arg), true),
         _ => return None,
     };
+    assert!(kind == "number" || value_name(arg).as_deref() != Some("N"), "{arg} is not a number");
     let choices = if kind == "choice" { arg.get_possible_values() } else { Vec::new() };
     let choices: Vec<&str> = choices.iter().map(|value| value.get_name()).collect();
     let may_lack_value = kind != "switch" && arg.get_num_args().is_some_and(|range| range.min_values() == 0);
@@ -93,6 +94,7 @@ fn value_kind(arg: &Arg) -> &'static str {
         || is::<u8>(parser)
         || is::<f64>(parser)
         || is::<NonZeroU32>(parser)
+        || is::<NonZeroU64>(parser)
         || is::<Usd>(parser)
     {
         "number"

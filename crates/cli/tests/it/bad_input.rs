@@ -186,6 +186,29 @@ fn unwritable_home_is_rejected() {
 }
 
 #[test]
+fn reading_commands_say_what_to_do_about_a_home_that_is_a_file() {
+    let stage = Stage::new();
+    let file = stage.file("a file", "");
+    let commands: [&[&str]; 10] = [
+        &["runs"],
+        &["status"],
+        &["show"],
+        &["show", "kmzxqp"],
+        &["why"],
+        &["logs"],
+        &["diff"],
+        &["cost"],
+        &["attach", "@"],
+        &["export", "kmzxqp"],
+    ];
+    for command in commands {
+        let output = stage.longhaul(command).env("LONGHAUL_HOME", &file).output();
+        assert_ne!(output.code, 0, "{command:?}: {output:?}");
+        output.assert_error(&["a file", "not a directory", "hint: set LONGHAUL_HOME to a directory"]);
+    }
+}
+
+#[test]
 fn full_disk_is_detected_before_anything_starts() {
     let stage = Stage::new();
     let witness = stage.folder().join("started");

@@ -50,6 +50,25 @@ fn bash_completes_run_ids() {
 }
 
 #[test]
+fn commands_of_the_help_install_completions() {
+    let stage = Stage::new();
+    let help = stage.longhaul(["help", "completions"]).output().stdout;
+    let mut commands: Vec<&str> = help.lines().filter(|line| line.contains(" ~/")).collect();
+    commands.sort_by_key(|line| !line.contains("mkdir"));
+    let path = format!("{}:{}", LONGHAUL.rsplit_once('/').expect("a path").0, env!("PATH"));
+    let script = commands.join(" && ");
+    let installed = stage.program("bash").args(["-c", &script]).env("PATH", path).output();
+    assert_eq!(installed.code, 0, "{help}{installed:?}");
+    for file in [
+        ".local/share/bash-completion/completions/longhaul",
+        ".config/fish/completions/longhaul.fish",
+        ".config/elvish/rc.elv",
+    ] {
+        assert!(stage.user_home().join(file).is_file(), "no {file}: {help}");
+    }
+}
+
+#[test]
 fn help_command_equals_the_help_flag() {
     let stage = Stage::new();
     for command in [&["run"][..], &["playbook", "learn"]] {

@@ -8,7 +8,7 @@ use crate::call::wait_until;
 use crate::gsd;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
-use crate::workflows::run_loop;
+use crate::workflows::{self, run_loop};
 use client::Client;
 use serde_json::{Value, json};
 use std::fs;
@@ -154,16 +154,19 @@ fn a_run_that_needs_a_person_says_what_to_do() {
     client.close();
 }
 
+/// Starts a run as a person does, and returns its id once it is done.
+fn run_of_person(stage: &Stage, server: &Server, dir: &Path, args: &[&str]) -> String {
+    let call = stage.longhaul(["run", "x"]).args(args).env("LONGHAUL_AGENT_PATH", stage.agent());
+    let output = call.in_dir(dir).against(server).output();
+    output.envelope(0)["run"]["id"].as_str().expect("a run has an id").to_owned()
+}
+
 #[test]
 fn a_call_never_exceeds_the_ceilings() {
     let stage = Stage::new();
     let server = Server::start(WORK);
     // A person has started a run with more rights, and one elsewhere.
-    let person = |dir: &Path, args: &[&str]| {
-        let call = stage.longhaul(["run", "x"]).args(args).env("LONGHAUL_AGENT_PATH", stage.agent());
-        let output = call.in_dir(dir).against(&server).output();
-        output.envelope(0)["run"]["id"].as_str().expect("a run has an id").to_owned()
-    };
+    let person = |dir: &Path, args: &[&str]| run_of_person(&stage, &server, dir, args);
     let powerful = person(&stage.work(), &["--permission-mode", "bypassPermissions", "--budget", "3"]);
     let expensive = person(&stage.work(), &["--budget", "100", "--permission-mode", "acceptEdits"]);
     let elsewhere = stage.folder().join("elsewhere");
@@ -232,6 +235,71 @@ fn a_call_never_exceeds_the_ceilings() {
     let spec = stage.runs().remove(0).plan().expect("a run has a plan").spec;
     assert_eq!(spec.permission_mode.as_deref(), Some("acceptEdits"));
     assert_eq!(spec.policy.limits.budget.map(|budget| budget.as_dollars()), Some(5.0));
+    client.close();
+}
+
+#[test]
+fn the_latest_run_is_that_of_an_allowed_directory() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let elsewhere = stage.folder().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("the stage is writable");
+    let run_in = |dir: &Path| run_of_person(&stage, &server, dir, &["--permission-mode", "acceptEdits"]);
+    let workflow_in = |dir: &Path| {
+        let file = "[[phase]]\nname = \"work\"\nprompt = \"Write.\"\n";
+        let output = run_loop(&stage, &server, file, &[dir.to_str().expect("a text")]).output();
+        workflows::envelope(&output, 0)["workflow"]["id"].as_str().expect("an id").to_owned()
+    };
+    run_in(&elsewhere);
+    workflow_in(&elsewhere);
+
+    let mut client = Client::start(&stage, &server, &[]);
+    let text = |result: &Value| result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+    let latest = json!({ "run": "@" });
+    let any = ["show", "why", "logs", "diff"].map(|tool| (tool, json!({})));
+    let named = ["show", "why", "resume", "recover", "attach", "cancel"].map(|tool| (tool, latest.clone()));
+    for (tool, arguments) in any.into_iter().chain(named) {
+        let result = client.call(tool, arguments);
+        assert_eq!(result["isError"], true, "{tool}: {result}");
+        let text = text(&result);
+        assert!(
+            text.starts_with("no run in the allowed directories yet\nhint: the tool `run`"),
+            "{tool}: {text}"
+        );
+    }
+
+    let (first, second) = (run_in(&stage.work()), run_in(&stage.work()));
+    run_in(&elsewhere);
+    for (arguments, id) in [(json!({}), &second), (latest, &second), (json!({ "run": "@-1" }), &first)] {
+        let shown = client.call("show", arguments);
+        assert_eq!(shown["structuredContent"]["id"], id.as_str(), "{shown}");
+    }
+    let report = client.request("resources/read", json!({ "uri": "longhaul://runs/@/report" }));
+    assert!(report["contents"][0]["text"].as_str().is_some_and(|text| text.contains(&second)), "{report}");
+    let missing = client.call("show", json!({ "run": "@-2" }));
+    assert!(text(&missing).starts_with("no run `@-2` in the allowed directories\nhint: "), "{missing}");
+    assert!(text(&client.call("show", json!({ "run": "@x" }))).contains("is not an id prefix"));
+
+    let workflow = workflow_in(&stage.work());
+    run_in(&elsewhere);
+    let why = client.call("why", json!({}));
+    assert!(text(&why).contains(&workflow), "{why}");
+    client.close();
+}
+
+#[test]
+fn the_command_that_a_shortened_result_names_prints_all_of_it() {
+    // Words instead of one long word, as an agent writes them.
+    let answer = format!("All done:{}", " hello".repeat(8_000));
+    let (stage, server) =
+        (Stage::new(), Server::start(&WORK.replace("All done: hello.txt says hello.", &answer)));
+    let mut client = Client::start(&stage, &server, &[]);
+    let result = client.call("run", json!({ "prompt": "write the file", "detached": false }));
+    let id = result["structuredContent"]["run"]["id"].as_str().expect("a run has an id");
+    let note = result["content"].as_array().and_then(|content| content.last()).expect("it has texts");
+    assert_eq!(note["text"], format!("shortened; `longhaul attach {id} --json` prints all of it"));
+    let printed = stage.longhaul(["attach", id, "--json"]).output().envelope(0);
+    assert_eq!(printed["result"], answer.as_str());
+    assert_eq!(stage.runs().len(), 1);
     client.close();
 }
 

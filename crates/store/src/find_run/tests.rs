@@ -51,6 +51,19 @@ fn finds_runs_by_user_input() {
 }
 
 #[test]
+fn finds_the_latest_of_some_runs() {
+    let (_dir, home) = home(&[("2025-11-20", "bcdfgh"), ("2025-11-21", "zzzzzz"), ("2025-11-21", "bcdxxx")]);
+    let check = |request: &str, expected: Option<&str>| {
+        let found = home.find_recent(request, |run| run.id().as_str() != "zzzzzz").ok();
+        assert_eq!(found.as_ref().map(|run| run.id().as_str()), expected, "{request}");
+    };
+    check("@", Some("bcdxxx"));
+    check("@-1", Some("bcdfgh"));
+    check("@-2", None);
+    check("bcdfgh", None);
+}
+
+#[test]
 fn latest_run_is_no_judge_run() {
     let (_dir, home) = home(&[
         ("2025-11-20", "bcdfgh"),

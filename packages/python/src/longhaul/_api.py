@@ -68,7 +68,10 @@ async def run(prompt: str, *, progress: bool = False, **options: Unpack[RunOptio
 
 
 async def start(prompt: str, **options: Unpack[RunOptions]) -> RunDetached:
-    """Starts a run in the background. It survives this program; `cancel` and `attach` take its id."""
+    """Starts a run in the background. It survives this program; `cancel` and `attach` take its id.
+
+    With the `key` of an existing run, returns this run, even if it has finished.
+    """
     from .models.run_detached import RunDetached  # noqa: PLC0415 - only for this call
 
     arguments = ["run", "-", "--detach", *_arguments.flags("run", options)]
@@ -232,12 +235,16 @@ async def _results(
 
 
 async def _value(arguments: list[str], stdin: str | None = None) -> dict[str, Any]:
-    """Returns the output of a command for inspection. After a failure it prints an envelope instead."""
+    """Returns the output of a command that prints one object.
+
+    A failed command prints nothing, or an envelope without a run. With the key of a finished run, a command
+    prints the envelope of that run, and exits with its code.
+    """
     finished = await call([_JSON, *arguments], stdin)
-    if finished.exit_code != 0:
+    values = finished.values()
+    if len(values) != 1 or (finished.exit_code != 0 and values[0].get("run", {}).get("id") is None):
         raise from_stderr(finished.stderr, finished.exit_code)
-    (value,) = finished.values()
-    return value
+    return values[0]
 
 
 async def _one(arguments: list[str], model: type[T], stdin: str | None = None) -> T:

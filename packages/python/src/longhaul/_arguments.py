@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
@@ -122,14 +123,16 @@ def _path(name: str, value: object) -> str:
 
 
 def _number(name: str, value: object) -> str:
-    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
+    if isinstance(value, float) and math.isfinite(value):
+        return str(int(value) if value.is_integer() else value)
+    if isinstance(value, (int, str)) and not isinstance(value, bool):
         return str(value)
     raise _wrong(name, "a number, or a text such as '2M' or 'none'", value)
 
 
 def _duration(name: str, value: object) -> str:
-    if isinstance(value, float):
-        value = timedelta(seconds=value)
+    if isinstance(value, float) and math.isfinite(value):
+        return f"{round(value * 1000)}ms"
     if isinstance(value, timedelta):
         return f"{round(value / _MILLISECOND)}ms"
     if isinstance(value, (int, str)) and not isinstance(value, bool):

@@ -157,7 +157,7 @@ FLAGS: Mapping[str, Mapping[str, str]] = {
         **_COMMON,
         "agent": "text:--agent",
         "all": "switch:--all",
-        "limit": "text:--limit",
+        "limit": "number:--limit",
         "project": "path:--project",
         "session": "text:--session",
         "since": "text:--since",

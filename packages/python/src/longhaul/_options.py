@@ -289,7 +289,7 @@ class RunsOptions(_Common, total=False):
     """Only runs of this agent"""
     all: bool | None
     """List all runs"""
-    limit: str | None
+    limit: Number | None
     """Maximum number of runs, newest first [default: 30 on a terminal; all in a pipe or a file]"""
     project: Path | None
     """Only runs in this directory or below it"""

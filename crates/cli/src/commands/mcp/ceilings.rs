@@ -15,6 +15,7 @@ use crate::open_home::{self, RunOrWorkflow};
 use crate::prompt_arg;
 use clap::ValueEnum;
 use longhaul_core::{RunId, RunSpec, Usd, parse_dollars};
+use longhaul_store::{Home, StoreError};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -110,28 +111,51 @@ impl Ceilings {
         self.directories.iter().any(|allowed| dir.starts_with(allowed))
     }
 
-    /// Finds a run or a workflow in an allowed directory.
+    /// Finds a run or a workflow in an allowed directory. `@` is the latest one there.
+    pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
+        let home = open_home::locate()?;
+        let found = if selector.starts_with('@') {
+            self.find_recent(&home, selector)?
+        } else {
+            open_home::find_target(&home, selector)?
+        };
+        self.require_permitted(&home, &found)?;
+        Ok(PermittedRun { selector: found.id().to_string(), found })
+    }
+
+    fn find_recent(&self, home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
+        let is_permitted = |found: &RunOrWorkflow| self.require_permitted(home, found).is_ok();
+        open_home::find_recent(home, selector, is_permitted).map_err(|error| match error {
+            StoreError::NoSuchRun { .. } if selector == "@" => {
+                Failure::usage("no run in the allowed directories yet", "the tool `run` starts one")
+            }
+            StoreError::NoSuchRun { .. } => {
+                let error = format!("no run `{selector}` in the allowed directories");
+                Failure::usage(error, "`@` is the latest run there")
+            }
+            error => error.into(),
+        })
+    }
+
+    /// Fails unless a run or a workflow works in an allowed directory.
     ///
     /// Its plan tells its directory and its rights. An agent can write a plan in a directory of its own, so only those in
     /// the home count.
-    pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
-        let home = open_home::locate()?;
-        let found = open_home::find_target(&home, selector)?;
-        let (cwd, id, is_in_home) = match &found {
+    fn require_permitted(&self, home: &Home, found: &RunOrWorkflow) -> Result<(), Failure> {
+        let (cwd, is_in_home) = match found {
             RunOrWorkflow::Run(dir) => {
                 // With `--runs-dir`, the home has only a link.
                 let paths = (fs::canonicalize(dir.path()), fs::canonicalize(home.runs_path()));
                 let is_in_home = matches!(paths, (Ok(dir), Ok(runs)) if dir.starts_with(&runs));
-                (dir.plan()?.spec.cwd, dir.id(), is_in_home)
+                (dir.plan()?.spec.cwd, is_in_home)
             }
-            RunOrWorkflow::Workflow(dir) => (dir.plan()?.project_dir.as_path().to_owned(), dir.id(), true),
+            RunOrWorkflow::Workflow(dir) => (dir.plan()?.project_dir.as_path().to_owned(), true),
         };
         if !is_in_home {
-            let error = format!("{RUN}: {id} is not stored in the home of this server's runs");
+            let error = format!("{RUN}: {} is not stored in the home of this server's runs", found.id());
             return Err(Failure::usage(error, "name a run by its id"));
         }
-        self.require_directory(RUN, &cwd)?;
-        Ok(PermittedRun { selector: id.to_string(), found })
+        self.require_directory(RUN, &cwd)
     }
 
     /// Completes the arguments of a call with the ceilings. The arguments have the right types, and none is null.

@@ -43,7 +43,7 @@ fn about(name: &str) -> Option<&'static str> {
     Some(match name {
         "prompt" => "The task",
         "idea" => "The idea",
-        "run" => "Id or name of a run or a workflow; `@` is the latest one",
+        "run" => "Id or name of a run or a workflow; `@` is the latest one in the allowed directories",
         "permission_mode" => "The agent's permission mode",
         "budget" => "Maximum cost in dollars",
         _ => return None,

@@ -117,7 +117,6 @@ fn error(text: &str) -> CallToolResult {
 /// Returns the result of a call. A run that is not done is an error, as it is for the exit code of the command.
 fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResult {
     let definition = tool.definition;
-    let note = format!("shortened; `longhaul {command}` prints all of it");
     if definition.output.is_empty() {
         if !finished.is_success {
             return error(&last(&finished.messages));
@@ -125,20 +124,21 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         let text = finished.stdout.as_str();
         let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
         if text.len() > BYTES_MAX {
-            content.push(ContentBlock::text(note));
+            let command = reading_command(definition.effect, command, &Value::Null);
+            content.push(ContentBlock::text(shortened(command.as_deref())));
         }
         return CallToolResult::success(content);
     }
     let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
         return error(&last(&finished.messages));
     };
+    let command = reading_command(definition.effect, command, &value);
     let shorter = shorten_json(&value, definition.keeps_end);
     let is_shorter = shorter.is_some();
     let value = shorter.unwrap_or(value);
     if value.to_string().len() > JSON_BYTES_MAX {
-        return error(&format!(
-            "the result is too long, even with short texts and lists; `longhaul {command}` prints it"
-        ));
+        let hint = command.map(|command| format!("; `{command}` prints it")).unwrap_or_default();
+        return error(&format!("the result is too long, even with short texts and lists{hint}"));
     }
     let mut result = if finished.is_success {
         CallToolResult::structured(value)
@@ -148,9 +148,27 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         result
     };
     if is_shorter {
-        result.content.push(ContentBlock::text(note));
+        result.content.push(ContentBlock::text(shortened(command.as_deref())));
     }
     result
+}
+
+/// Returns a command that prints the whole result of a call and changes nothing. The call itself could start paid work
+/// again. `None` if it started no run.
+fn reading_command(effect: Effect, command: &str, result: &Value) -> Option<String> {
+    match effect {
+        Effect::Inspects | Effect::Follows => Some(format!("longhaul {command}")),
+        // Of a finished run or workflow, this prints the same at once.
+        Effect::Drives | Effect::Stops => {
+            let id = ["run", "workflow"].into_iter().find_map(|key| result[key]["id"].as_str())?;
+            Some(format!("longhaul attach {} --json", quoted(id)))
+        }
+    }
+}
+
+fn shortened(command: Option<&str>) -> String {
+    let hint = command.map(|command| format!("; `{command}` prints all of it")).unwrap_or_default();
+    format!("shortened{hint}")
 }
 
 /// Returns the last error or warning of a command, with its hint: it says what to do.
@@ -214,3 +232,6 @@ impl ServerHandler for Server {
         Ok(reports::read(&self.ceilings, &request.uri, &self.client, &context).await?.into())
     }
 }
+
+#[cfg(test)]
+mod tests;

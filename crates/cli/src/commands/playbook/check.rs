@@ -96,7 +96,9 @@ fn size_warning(playbook: &Playbook) -> Option<String> {
     };
     let (all, received) = (count(TextSize::limit(None)), count(TextSize::hook_limit(None)));
     (received < all).then(|| {
-        format!("a session receives about {received} of the {all} points: Claude Code takes no more from a hook")
+        format!(
+            "a session receives about {received} of the {all} points: Claude Code takes no more from a hook"
+        )
     })
 }
 
