@@ -54,6 +54,21 @@ fn cancel_that_arrives_too_late_does_not_cancel_a_later_resume() {
 }
 
 #[test]
+fn no_agent_works_while_the_files_show_an_earlier_outcome() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let agent = stage.agent();
+    stage.run(&agent, &["p", "--permission-mode", "bypassPermissions"]).against(&server).output().envelope(0);
+    let status = stage.only_run().path().join("status.json");
+    let script = fs::read_to_string(&agent).expect("the agent is a script");
+    let copies = format!("#!/bin/sh\ncp '{}' seen\n", status.display());
+    fs::write(&agent, script.replacen("#!/bin/sh\n", &copies, 1)).expect("the test owns the file");
+    resume(&stage, &server, &["@", "now the docs"]).envelope(0);
+    let seen = fs::read_to_string(stage.work().join("seen")).expect("the agent copied the status");
+    let seen: Value = serde_json::from_str(&seen).expect("the status is JSON");
+    assert!(seen["returncode"].is_null(), "{seen}");
+}
+
+#[test]
 fn cancelled_run_resumes_as_the_same_run() {
     play_with_each_agent(&endless_second_step(), "resuming a cancelled run", |stage, agent, server| {
         let run = run_to_mid_tool_with(stage, agent, server, &NO_STALLS);

@@ -8,7 +8,7 @@ use super::world_config::WorldConfig;
 use crate::cost_breakdown::CostBreakdownReader;
 use crate::run_report::cost_summary;
 use longhaul_agent::{AttemptSnapshot, Decoder};
-use longhaul_core::{BlockedCall, Limits, Moment, Policy, Run, Span, State, Step, Usage};
+use longhaul_core::{BlockedCall, Limits, Moment, Phase, Policy, Run, Span, State, Step, Usage};
 use longhaul_store::{AttemptDir, BlockedUrl, ModelUsage, RunDir, Status, StoreError, add_section};
 use std::process;
 use std::rc::Rc;
@@ -18,9 +18,13 @@ const INTERVAL: Span = Span(1_000);
 
 pub(crate) struct Publisher<'a> {
     config: Rc<WorldConfig<'a>>,
-    /// `None` until the files name this supervisor. They are written even if the first step records nothing,
-    /// because a dead supervisor's watchdog waits for a change.
+    /// `None` before the first step and after the last one.
     published: Option<Published>,
+    /// Whether the files name this supervisor. They are written even if the first step records nothing, because a
+    /// dead supervisor's watchdog waits for a change.
+    names_this_supervisor: bool,
+    /// The usage of which attempt was written last.
+    written_usage: Option<(u32, Usage)>,
     cost_reader: Option<CostBreakdownReader>,
     model: Option<String>,
 }
@@ -37,20 +41,31 @@ struct Published {
 
 impl<'a> Publisher<'a> {
     pub(crate) fn new(config: Rc<WorldConfig<'a>>) -> Publisher<'a> {
-        Publisher { config, published: None, cost_reader: None, model: None }
+        Publisher {
+            config,
+            published: None,
+            names_this_supervisor: false,
+            written_usage: None,
+            cost_reader: None,
+            model: None,
+        }
     }
 
     fn publish(&mut self, view: &WorldView<'_>) {
         let Some(published) = &mut self.published else { return };
-        let usage = usage_of(view.attempt, &published.state);
-        let has_new_usage = usage != published.usage;
-        (published.usage, published.at, published.is_due) = (usage, view.at, false);
+        (published.usage, published.at) = (usage_of(view.attempt, &published.state), view.at);
+        published.is_due = false;
+        self.names_this_supervisor = true;
         published.status.background = background_of(view.attempt);
         let dir = &self.config.dir;
         let _ = dir.write_status(&published.status.clone().with_usage(published.usage, view.at));
         let attempt = view.attempt.map(|attempt| (&attempt.dir, attempt.decoder.as_ref()));
-        if let Some((attempt, decoder)) = attempt.filter(|_| has_new_usage) {
-            write_usage(attempt, decoder);
+        if let Some((attempt, decoder)) = attempt {
+            let usage = Some((attempt.number(), decoder.snapshot().usage));
+            if self.written_usage != usage {
+                write_usage(attempt, decoder);
+                self.written_usage = usage;
+            }
         }
         if self.config.spec().harness.is_some() {
             if let Some((attempt, decoder)) = attempt {
@@ -91,8 +106,19 @@ impl Subscriber for Publisher<'_> {
         self.published = Some(Published { status, state, limits, usage, at: view.at, is_due: true });
     }
 
-    /// Publishes the last steps, which are on disk now: several at once if nothing was waited for in between. On
-    /// ext4, each replaced file can wait for the disk. Without a step, publishes the usage and the background
+    /// Publishes the first step, so that no agent works while the files show an earlier outcome, and a long wait, which
+    /// notified commands and readers of events may look up.
+    fn on_sync(&mut self, view: &WorldView<'_>) {
+        let is_wait = |published: &Published| matches!(published.state.phase, Phase::Waiting { .. });
+        let is_due =
+            |published: &Published| published.is_due && (!self.names_this_supervisor || is_wait(published));
+        if self.published.as_ref().is_some_and(is_due) {
+            self.publish(view);
+        }
+    }
+
+    /// Publishes the last steps, which are on disk now: several at once if nothing was waited for in between, because
+    /// on ext4, each replaced file can wait for the disk. Without a step, publishes the usage and the background
     /// commands of the running attempt if they changed, at most once a second. If a change is too early, returns
     /// the time to publish it.
     fn on_idle(&mut self, view: &WorldView<'_>) -> Option<Moment> {

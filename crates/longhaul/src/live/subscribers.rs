@@ -15,8 +15,8 @@ use std::sync::Arc;
 use tokio::sync::mpsc;
 
 pub(crate) struct Subscribers<'a> {
-    ledger: LedgerWriter,
     publisher: Publisher<'a>,
+    ledger: LedgerWriter,
     diagnostic: Diagnostic,
     observer: ObserverSubscriber<'a>,
     pub(crate) recorder: TranscriptRecorder,
@@ -27,8 +27,8 @@ impl<'a> Subscribers<'a> {
     pub(crate) fn new(config: &Rc<WorldConfig<'a>>, observer: &'a mut dyn Observer) -> Subscribers<'a> {
         let (dir, spec) = (&config.dir, config.spec());
         Subscribers {
-            ledger: LedgerWriter::new(config.home, dir),
             publisher: Publisher::new(Rc::clone(config)),
+            ledger: LedgerWriter::new(config.home, dir),
             diagnostic: Diagnostic::new(spec.diagnostic, dir, &spec.cwd, &config.environment),
             observer: ObserverSubscriber(observer),
             recorder: TranscriptRecorder::new(dir.clone(), Arc::clone(&config.dialect), spec.harness),
@@ -37,8 +37,9 @@ impl<'a> Subscribers<'a> {
     }
 
     pub(crate) fn each(&mut self, mut call: impl FnMut(&mut dyn Subscriber)) {
-        call(&mut self.ledger);
         call(&mut self.publisher);
+        // A row of the ledger is as old as the files that it was read from.
+        call(&mut self.ledger);
         call(&mut self.diagnostic);
         call(&mut self.observer);
         call(&mut self.recorder);

@@ -28,7 +28,9 @@ use longhaul_core::{
 use longhaul_store::Journal;
 use std::collections::VecDeque;
 use std::future;
+use std::io;
 use std::ops::ControlFlow;
+use std::pin::pin;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -155,7 +157,7 @@ impl World for LiveWorld<'_> {
             Action::ProbeProcesses => self.probe().await?,
             Action::Stop(level) => self.stop(level),
             Action::Sweep => {
-                let stopped = sweep(&self.config.marker).await?;
+                let stopped = self.sweep().await?;
                 self.events.push_back(Event::Swept(stopped));
             }
             Action::Finish(_) => {}
@@ -201,8 +203,7 @@ impl World for LiveWorld<'_> {
             if self.attempt.is_some() {
                 self.watchdog.start(&self.config.dir).await;
             }
-            let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
-            let idle_until = self.subscribers.on_idle(&view);
+            let idle_until = self.on_idle();
             self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
             if let Some(span) = self.clock.sleep_since_last_call() {
                 return Ok(Event::Downtime(span));
@@ -217,6 +218,22 @@ impl LiveWorld<'_> {
         let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
         self.subscribers.on_sync(&view, is_new);
         Ok(())
+    }
+
+    fn on_idle(&mut self) -> Option<Moment> {
+        let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
+        self.subscribers.on_idle(&view)
+    }
+
+    /// Stops the leftover processes of an attempt. Only a sweep that finds some is a wait.
+    async fn sweep(&mut self) -> io::Result<u32> {
+        let config = Rc::clone(&self.config);
+        let mut sweep = pin!(sweep(&config.marker));
+        if let Ok(stopped) = timeout(Duration::ZERO, &mut sweep).await {
+            return stopped;
+        }
+        self.on_idle();
+        sweep.await
     }
 
     /// Prepares the session of an attempt and starts its process. An obstacle becomes evidence, as if the

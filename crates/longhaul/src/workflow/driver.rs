@@ -13,6 +13,7 @@ use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
 use crate::live::available_bytes;
 use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
+use longhaul_agent::EditPaths;
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
@@ -66,6 +67,8 @@ pub(super) struct Live {
     /// Live runs, as tasks of this thread.
     runs: JoinSet<(RunKey, Result<EndedRun, StartError>)>,
     pub(super) cancellers: BTreeMap<RunKey, Canceller>,
+    /// Edit paths of runs of this iteration and the last one, as far as they were needed.
+    pub(super) edit_paths: BTreeMap<RunKey, EditPaths>,
     /// Own commands, each of which ends with an event.
     tasks: JoinSet<WorkflowEvent>,
     warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
@@ -86,6 +89,7 @@ impl Live {
             clock,
             runs: JoinSet::new(),
             cancellers: BTreeMap::new(),
+            edit_paths: BTreeMap::new(),
             tasks: JoinSet::new(),
             warnings: mpsc::unbounded_channel(),
             shown_warnings: BTreeSet::new(),

@@ -10,13 +10,15 @@ use std::path::PathBuf;
 impl Driver<'_> {
     /// Reports files that neither this live run nor a run that was live at the same time may edit. Returns `None` if
     /// there are none, or if one of these runs may edit every file.
-    pub(super) fn stray_changes(&self, key: RunKey, changed_files: &[PathBuf]) -> Option<String> {
+    pub(super) fn stray_changes(&mut self, key: RunKey, changed_files: &[PathBuf]) -> Option<String> {
         let keys = self.spans.overlapping(key);
         let is_unrestricted = |key: &RunKey| self.file.phases()[key.phase].edit_paths.is_empty();
         if changed_files.is_empty() || keys.iter().any(is_unrestricted) {
             return None;
         }
-        let edit_paths: Vec<EditPaths> = keys.iter().filter_map(|key| self.edit_paths_of(*key)).collect();
+        self.read_edit_paths(&keys);
+        let edit_paths: Vec<&EditPaths> =
+            keys.iter().filter_map(|key| self.live.edit_paths.get(key)).collect();
         let project = self.plan.project_dir.as_path();
         // The supervisor itself writes there.
         let own_dir = self.file.archon_files().map(|dir| project.join(dir));
@@ -32,6 +34,19 @@ impl Driver<'_> {
                 listed(&strays)
             )
         })
+    }
+
+    /// Reads the edit paths of these runs, each once: a wide phase has many runs that overlap.
+    fn read_edit_paths(&mut self, keys: &[RunKey]) {
+        let iteration = self.workflow.state().iteration;
+        self.live.edit_paths.retain(|key, _| key.iteration + 1 >= iteration);
+        for key in keys {
+            if !self.live.edit_paths.contains_key(key)
+                && let Some(paths) = self.edit_paths_of(*key)
+            {
+                self.live.edit_paths.insert(*key, paths);
+            }
+        }
     }
 
     fn edit_paths_of(&self, key: RunKey) -> Option<EditPaths> {
