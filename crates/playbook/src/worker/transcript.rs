@@ -12,9 +12,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 /// Maximum length of a slice. Sessions have some megabytes; longer ones are judged in several slices, so that
-/// memory stays bounded. A longer line is not a row, even of an image or a file.
-pub(super) const SLICE_BYTES_MAX: u64 = 64 << 20;
+/// memory stays bounded.
+pub(super) const SLICE_BYTES_MAX: u64 = 32 << 20;
 
+// A single row with an image or a file may be longer than a slice. A longer line than this is not a row.
+const ROW_BYTES_MAX: u64 = 64 << 20;
 // The start of a session identifies it, and its rows have ids: files that agree at the start and before the
 // end of a slice are the same.
 const SAMPLE_BYTES: u64 = 4 << 10;
@@ -40,7 +42,10 @@ pub(super) fn next_part(
     let end = match line_end_before(&file, start, limit)? {
         Some(end) => end,
         None if limit == length => return Ok(None),
-        None => return Err(io::Error::other(format!("one line is longer than {bytes_max} bytes"))),
+        None => match line_end_after(&file, limit)? {
+            Some(end) => end,
+            None => return Ok(None),
+        },
     };
     let fingerprint = fingerprint(&file, end)?;
     // Lines that were written after the length was read belong to the next event.
@@ -54,8 +59,11 @@ pub(super) fn is_unchanged(path: &Path, part: ByteRange) -> io::Result<bool> {
 }
 
 pub(super) fn read(path: &Path, part: ByteRange) -> io::Result<Vec<u8>> {
-    let file = open_regular(path)?;
     let length = part.end.saturating_sub(part.start);
+    if length > ROW_BYTES_MAX {
+        return Err(io::Error::other(format!("one line has {length} bytes")));
+    }
+    let file = open_regular(path)?;
     let mut bytes = vec![0; usize::try_from(length).unwrap_or_default()];
     file.read_exact_at(&mut bytes, part.start)?;
     Ok(bytes)
@@ -100,6 +108,21 @@ fn line_end_before(file: &File, start: u64, end: u64) -> io::Result<Option<u64>>
         offset = chunk_start;
     }
     Ok(None)
+}
+
+/// Returns the end of the first line that ends after this offset.
+fn line_end_after(file: &File, mut offset: u64) -> io::Result<Option<u64>> {
+    let mut chunk = vec![0; CHUNK_BYTES];
+    loop {
+        let read = file.read_at(&mut chunk, offset)?;
+        if read == 0 {
+            return Ok(None);
+        }
+        if let Some(index) = chunk[..read].iter().position(|byte| *byte == b'\n') {
+            return Ok(Some(offset + index as u64 + 1));
+        }
+        offset += read as u64;
+    }
 }
 
 #[cfg(test)]

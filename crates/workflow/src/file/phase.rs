@@ -69,7 +69,7 @@ fn template(
 ) -> Result<PromptTemplate, WorkflowFileError> {
     let (span, Text(text)) = (text.span(), text.get_ref());
     let first_line = file.source.line_number(span.start);
-    let lines = template_lines(&file.source.text[span], text, first_line);
+    let lines = template_lines(&file.source.text[span], first_line);
     scope.check(text.clone(), file.source.clone(), lines)
 }
 

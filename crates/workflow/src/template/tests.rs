@@ -12,7 +12,7 @@ use std::path::Path;
 fn parse(text: &str) -> Result<PromptTemplate, String> {
     let parameters = BTreeMap::from([("task".to_owned(), "Port {{ it }}".to_owned())]);
     let scope = PromptScope { phases: &["plan", "my-plan"], parameters: &parameters, has_items: true };
-    let lines = template_lines(&format!("'''{text}'''"), text, 1);
+    let lines = template_lines(&format!("'''{text}'''"), 1);
     let template = scope.check(text.to_owned(), SourceText::new(Path::new("loop.toml"), text), lines);
     template.map_err(|error| format!("{}\n= {}", error, error.hint()))
 }
