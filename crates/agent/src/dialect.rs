@@ -131,6 +131,12 @@ pub trait Decoder: Send {
     /// was answered before is included, because the agent ignores a second reply.
     fn take_replies(&mut self) -> Vec<Vec<u8>>;
 
+    /// Returns whether the agent does nothing but wait for us: each running tool call waits for the reply to a request
+    /// after the first `replied_bytes` of the stream. Returns `false` if that is unknown.
+    fn awaits_reply(&self, _replied_bytes: u64) -> bool {
+        false
+    }
+
     /// Returns the current state of the attempt, for people. No decision uses it.
     fn snapshot(&self) -> &AttemptSnapshot;
 

@@ -4,8 +4,9 @@
 use crate::DoneSignals;
 use std::collections::BTreeSet;
 
-/// The name of the finish tool, as an agent lists it: it includes the name of our server.
-pub(crate) const FINISH: &str = "mcp__longhaul__finish";
+/// The name of the finish tool, as an agent lists it: it includes the name of our server. A project may have another
+/// server of ours, named `longhaul`, and an agent connects to only one of two servers with the same name.
+pub(crate) const FINISH: &str = "mcp__longhaul-run__finish";
 
 // An agent claims it once. More open calls than this indicate a damaged stream.
 const CALLS_MAX: usize = 64;

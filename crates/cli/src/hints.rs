@@ -56,7 +56,7 @@ impl Hint for StoreError {
             }
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to finish".to_owned(),
             StoreError::RunExists { run, .. } => {
-                format!("continue it with `longhaul resume {run}`, or set LONGHAUL_HOME to another directory")
+                format!("see its state with `longhaul show {run}`, or set LONGHAUL_HOME to another directory")
             }
             StoreError::RunIdInUse { dir, .. } => format!(
                 "choose another --run-id, or continue that run with `longhaul resume {}`",
@@ -127,14 +127,22 @@ impl Hint for TransferError {
             TransferError::InvalidArchive { .. } => "export the run again and copy the file again".to_owned(),
             TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
             TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
-            TransferError::RunningHere { run, .. } => {
-                format!("stop them with `longhaul cancel {run}`; a run may continue in one place only")
+            TransferError::RunningHere { processes, .. } => {
+                let pids: Vec<String> = processes.iter().map(u32::to_string).collect();
+                format!(
+                    "cancel the run in its own LONGHAUL_HOME, or type `kill {}`; a run may continue in one place only",
+                    pids.join(" ")
+                )
             }
             TransferError::NoWorkspace(_) => {
                 "copy the workspace there yourself, then pass --use-existing".to_owned()
             }
             TransferError::NotEmpty(_) => {
                 "name a new directory, or use the existing workspace with --use-existing".to_owned()
+            }
+            TransferError::InUse(_) => "wait until it ends, or name a new directory".to_owned(),
+            TransferError::ImportedElsewhere { .. } => {
+                "import the workflow into the same directory again, with --use-existing".to_owned()
             }
             TransferError::Workspace { .. } => "name the directory that contains the workspace".to_owned(),
             TransferError::Agent(error) => agent_hint(error).to_owned(),
@@ -260,7 +268,7 @@ mod tests {
             &StoreError::SessionOrphaned { session: session.clone(), run: run.clone() },
             "longhaul recover kmzxqp",
         );
-        check(&StoreError::RunExists { run: run.clone(), dir: path.clone() }, "longhaul resume kmzxqp");
+        check(&StoreError::RunExists { run: run.clone(), dir: path.clone() }, "longhaul show kmzxqp");
         let holder = run.clone();
         check(
             &StoreError::ProjectBusy { project: path.clone(), holder, held: path.clone() },
@@ -304,7 +312,7 @@ mod tests {
         check(&TransferError::Store(StoreError::HomeUnknown), "LONGHAUL_HOME");
         check(&TransferError::Supervised(run.clone()), "longhaul attach kmzxqp");
         check(&TransferError::StillRunning { run: run.clone(), processes: 1 }, "longhaul recover kmzxqp");
-        check(&TransferError::RunningHere { run, processes: 1 }, "longhaul cancel kmzxqp");
+        check(&TransferError::RunningHere { run: run.clone(), processes: vec![12, 34] }, "kill 12 34");
         check(&TransferError::FileExists(path.clone()), "--force");
         check(
             &TransferError::InvalidArchive { path: path.clone(), reason: String::new() },
@@ -315,6 +323,8 @@ mod tests {
         check(&newer, "import it with that version");
         check(&TransferError::NoWorkspace(path.clone()), "--use-existing");
         check(&TransferError::NotEmpty(path.clone()), "--use-existing");
+        check(&TransferError::InUse(path.clone()), "wait until it ends");
+        check(&TransferError::ImportedElsewhere { run, cwd: path.clone() }, "--use-existing");
         check(&TransferError::Workspace { path: path.clone(), source: source() }, "name the directory");
         check(&TransferError::Io { action: "read", path, source: source() }, "name a regular file");
     }

@@ -23,7 +23,7 @@ pub use observations::Observations;
 pub use recovery::RecoveryFinding;
 pub use state::{AfterWait, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
-use crate::{Action, CheckStage, Outcome, Record, Step};
+use crate::{Action, CheckStage, Outcome, OutcomeKind, Record, Step};
 
 /// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,6 +75,10 @@ impl Run {
             Phase::Closing { .. } => vec![Action::CloseInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],
+            // The agent could not be stopped. The outcome waits until it and its tools are gone.
+            Phase::Finished { outcome } if outcome.kind == OutcomeKind::Bug => {
+                vec![Action::Sweep, Action::Finish(*outcome)]
+            }
             Phase::Finished { outcome } => vec![Action::Finish(*outcome)],
             Phase::Suspended { source, .. } => vec![Action::Finish(Outcome::suspended(*source))],
             Phase::New | Phase::Starting | Phase::Running | Phase::Waiting { .. } => Vec::new(),

@@ -4,7 +4,7 @@
 use crate::changes::record_start;
 use crate::clock::random_seed;
 use crate::dialect::dialect_of;
-use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_of, stream_of_original};
+use crate::live::{LiveWorld, RunMarker, WorldConfig, live_agent, processes_of, stream_of_original, sweep};
 use crate::supervise::RunningSupervisor;
 use crate::{Environment, Observer, ResumeOptions, RunError, RunReport, SuperviseError};
 use longhaul_agent::Dialect;
@@ -99,6 +99,10 @@ async fn open_run<'a>(
         }
         (OpenMode::Resume(ResumeOptions { request, spec }), outcome) => (spec, outcome.map(|_| request)),
     };
+    if reopened.is_some() {
+        // A process that could not be stopped may have outlived the run. The new marker would hide it.
+        sweep(&marker).await?;
+    }
     let limits = plan.spec.policy.limits;
     let changes = match spec.filter(|spec| *spec != plan.spec) {
         None => Vec::new(),

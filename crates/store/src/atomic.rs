@@ -10,6 +10,7 @@ use std::fs::{self, File};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The events that a replaced file survives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,21 +107,24 @@ pub(crate) fn clear_next_to(path: &Path) {
     };
     let prefix = format!(".{name}.");
     for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
-        let name = entry.file_name().into_string().ok().filter(|name| name.starts_with(&prefix));
-        let name = name.as_deref().map(|name| name.trim_end_matches("-wal").trim_end_matches("-shm"));
-        if name.is_some_and(is_leftover) {
+        let is_next_to = entry.file_name().to_string_lossy().starts_with(&prefix);
+        if is_next_to && is_leftover(&entry.path(), Duration::ZERO) {
             drop(fs::remove_file(entry.path()));
         }
     }
 }
 
-/// Returns whether a name is that of a temporary file whose process has exited.
-pub(crate) fn is_leftover(name: &str) -> bool {
+/// Returns whether a path has a temporary name whose process has exited, and has not changed for `age_min`. The
+/// process of a container that shares the home seems to have exited, too.
+pub(crate) fn is_leftover(path: &Path, age_min: Duration) -> bool {
     let writer = || {
+        let name = path.file_name()?.to_str()?.trim_end_matches("-wal").trim_end_matches("-shm");
         let (_, writer) = name.strip_prefix('.')?.strip_suffix(".new")?.rsplit_once('.')?;
         Pid::from_raw(writer.split_once('-')?.0.parse().ok()?)
     };
+    let age = || fs::symlink_metadata(path).ok()?.modified().ok()?.elapsed().ok();
     writer().is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+        && age().is_some_and(|age| age >= age_min)
 }
 
 #[cfg(test)]

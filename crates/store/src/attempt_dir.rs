@@ -145,6 +145,25 @@ impl AttemptDir {
     fn sent_requests_path(&self) -> PathBuf {
         self.path.join("requests.txt")
     }
+
+    /// Adds to `replies.txt` that the agent's requests in the first `bytes` of its stream are about to be answered,
+    /// without a disk flush: the agent dies with the machine.
+    pub fn add_replied_bytes(&self, bytes: u64) -> Result<(), StoreError> {
+        let path = self.replies_path();
+        let written = open_append(&path)?.write_all(format!("{bytes}\n").as_bytes());
+        written.map_err(StoreError::io("write", &path))
+    }
+
+    /// Returns the number of bytes of the stream whose requests were answered.
+    pub fn replied_bytes(&self) -> Result<u64, StoreError> {
+        let path = self.replies_path();
+        let text = if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))?;
+        Ok(text.unwrap_or_default().lines().filter_map(|bytes| bytes.parse().ok()).max().unwrap_or(0))
+    }
+
+    fn replies_path(&self) -> PathBuf {
+        self.path.join("replies.txt")
+    }
 }
 
 fn open_append(path: &Path) -> Result<File, StoreError> {

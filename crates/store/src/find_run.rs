@@ -70,12 +70,15 @@ impl Home {
         Ok(days.flat_map(|day| newest_first(unsorted_runs_of_day(&day))))
     }
 
-    /// Returns whether a run with this id has an outcome. `None` if its journal cannot be read.
+    /// Returns whether a run with this id has an outcome. `None` if its journal cannot be read, for example because
+    /// it is on a disk that is not mounted.
     ///
     /// A run that does not exist counts as finished.
     pub(crate) fn is_finished(&self, id: &RunId) -> Option<bool> {
-        let Some(dir) = self.run_with_id(id).ok()? else { return Some(true) };
-        let history = Journal::load(&dir.journal_path()).ok()?;
+        let mut paths =
+            days_newest_first(&self.runs_path()).ok()?.into_iter().map(|day| day.join(id.as_str()));
+        let Some(path) = paths.find(|path| path.symlink_metadata().is_ok()) else { return Some(true) };
+        let history = Journal::load(&RunDir::new(path, id.clone()).journal_path()).ok()?;
         Some(Run::replay(history.records()).state().outcome().is_some())
     }
 

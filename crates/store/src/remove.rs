@@ -4,16 +4,19 @@ use crate::atomic::is_leftover;
 use crate::files::if_exists;
 use crate::session_lock::unused_locks;
 use crate::{Home, Journal, JournalDir, RunDir, StoreError};
-use std::fs::{self, DirEntry, Permissions};
+use std::fs::{self, DirEntry, File, Permissions, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
+use std::time::Duration;
 
 // A killed removal leaves a hidden directory, which the next one removes.
 const REMOVED_PREFIX: &str = ".removed-";
 /// Name of a link in the temporary directory of an export or an import. It leads to a temporary path outside
 /// the home.
 pub const OUTSIDE_LINK: &str = "outside";
+// No export, import or other write takes this long, not even in a container, whose processes this one cannot see.
+const LEFTOVER_AGE_MIN: Duration = Duration::from_secs(24 * 60 * 60);
 // The unit of `st_blocks`, for any block size of the file system.
 const BLOCK_BYTES: u64 = 512;
 
@@ -55,38 +58,39 @@ impl Home {
         for entry in list(self.path()).chain(in_days) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(REMOVED_PREFIX) || is_leftover(&name) {
+            if name.starts_with(REMOVED_PREFIX) || is_leftover(&entry.path(), LEFTOVER_AGE_MIN) {
                 // The outside path is removed first, because only this link names it.
                 let outside = fs::read_link(entry.path().join(OUTSIDE_LINK)).ok();
-                for path in outside.filter(|path| is_scratch(path)).into_iter().chain([entry.path()]) {
+                let outside = outside.filter(|path| is_scratch(path) && !is_in_use(path));
+                for path in outside.into_iter().chain([entry.path()]) {
                     match remove(&path) {
                         Ok(freed) => bytes += freed,
                         Err(error) => report(StoreError::io("remove", &path)(error)),
                     }
                 }
             } else if entry.path().parent() != Some(self.path()) {
-                bytes += clear_scratch(&entry.path());
+                bytes += clear_scratch(&entry.path(), LEFTOVER_AGE_MIN);
             }
         }
         Ok(bytes)
     }
 }
 
-/// Removes temporary files that killed writers left in the directory of a run or a workflow, and returns the bytes of
-/// disk space it frees. Files of live processes remain, and so does everything that agents and git wrote.
-fn clear_scratch(dir: &Path) -> u64 {
+/// Removes temporary files of this age that killed writers left in the directory of a run or a workflow, and returns
+/// the bytes of disk space it frees. Files of live processes remain, and so does everything that agents and git wrote.
+fn clear_scratch(dir: &Path, age_min: Duration) -> u64 {
     let (workspace, objects, worktrees) = (dir.join("workspace"), dir.join("changes"), dir.join("worktrees"));
     let is_entered = |dir: &Path| dir != workspace && dir != objects && dir.parent() != Some(&*worktrees);
-    clear(dir, &is_entered)
+    clear(dir, age_min, &is_entered)
 }
 
-fn clear(dir: &Path, is_entered: &dyn Fn(&Path) -> bool) -> u64 {
+fn clear(dir: &Path, age_min: Duration, is_entered: &dyn Fn(&Path) -> bool) -> u64 {
     let clear_entry = |entry: DirEntry| {
         let path = entry.path();
-        if is_leftover(&entry.file_name().to_string_lossy()) {
+        if is_leftover(&path, age_min) {
             remove(&path).unwrap_or(0)
         } else if entry.file_type().is_ok_and(|file_type| file_type.is_dir()) && is_entered(&path) {
-            clear(&path, is_entered)
+            clear(&path, age_min, is_entered)
         } else {
             0
         }
@@ -102,6 +106,12 @@ fn list(dir: &Path) -> impl Iterator<Item = DirEntry> + use<> {
 /// Returns whether a path outside the home has a temporary name of Longhaul.
 fn is_scratch(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".longhaul-"))
+}
+
+/// Returns whether an import works in the directory that contains this path. It holds a lock on it.
+fn is_in_use(path: &Path) -> bool {
+    let dir = path.parent().and_then(|dir| File::open(dir).ok());
+    dir.is_some_and(|dir| matches!(dir.try_lock(), Err(TryLockError::WouldBlock)))
 }
 
 /// Removes a file, a link or a directory, if it exists, and returns the bytes of disk space it frees.
@@ -129,9 +139,10 @@ fn make_writable(dir: &Path) {
 }
 
 impl JournalDir {
-    /// Removes temporary files that killed writers left. It enters neither the run's own workspace nor git worktrees.
+    /// Removes temporary files that a killed supervisor left. It enters neither the run's own workspace nor git
+    /// worktrees. The caller holds the journal's lock, so that no supervisor writes, not even in a container.
     pub fn clear_scratch(&self) {
-        clear_scratch(self.path());
+        clear_scratch(self.path(), Duration::ZERO);
     }
 
     /// Returns the disk space that the directory uses, in bytes: of a workflow without its runs. Unreadable parts do not
@@ -155,6 +166,8 @@ fn disk_bytes(path: &Path) -> u64 {
 mod tests {
     use super::*;
     use crate::plan::tests::plan;
+    use longhaul_core::RunId;
+    use std::time::SystemTime;
 
     #[test]
     fn removes_only_runs_without_supervisor() {
@@ -254,9 +267,20 @@ mod tests {
             fs::create_dir_all(file.parent().expect("a directory")).expect("it is made");
             fs::write(file, "half of it").expect("it is written");
         }
+        // Their processes may be alive in a container.
+        assert_eq!(removed_leftovers(&home), 0);
+        files.iter().chain(&kept).for_each(|file| make_old(file));
+        fs::write(&files[0], "half of it").expect("it is written");
         assert!(removed_leftovers(&home) > 0);
-        assert!(files.iter().all(|file| !file.exists()));
+        assert!(files[0].exists() && files[1..].iter().all(|file| !file.exists()));
+        JournalDir::new(runs[0].clone(), RunId::from("bcd")).clear_scratch();
+        assert!(!files[0].exists());
         assert!(kept.iter().all(|file| file.exists()));
+    }
+
+    fn make_old(path: &Path) {
+        let modified = SystemTime::now() - 2 * LEFTOVER_AGE_MIN;
+        File::open(path).and_then(|file| file.set_modified(modified)).expect("the test owns it");
     }
 
     #[test]
@@ -273,14 +297,28 @@ mod tests {
         let moving = make(".moving.PID-x1.new", exited.id());
         let incoming = make("runs/2026-01-01/.bcd.PID-0.new", exited.id());
         let alive = [make(".moving.PID-x2.new", own_pid), make("runs/2026-01-01/.bcd.PID-0.new", own_pid)];
-        let outside = [dir.path().join(".longhaul-x3.new"), dir.path().join("mine")];
-        for (file, scratch) in outside.iter().zip([&moving, &incoming]) {
+        let repeated = make(".moving.PID-x4.new", exited.id());
+        // Another import works there.
+        let destination = dir.path().join("work");
+        fs::create_dir(&destination).expect("it is made");
+        let outside = [
+            dir.path().join(".longhaul-x3.new"),
+            dir.path().join("mine"),
+            destination.join(".longhaul-import"),
+        ];
+        for (file, scratch) in outside.iter().zip([&moving, &incoming, &repeated]) {
             fs::write(file, "half of it").expect("it is written");
             std::os::unix::fs::symlink(file, scratch.join(OUTSIDE_LINK)).expect("it is made");
         }
+        // Their processes may be alive in a container.
+        assert_eq!(removed_leftovers(&home), 0);
+        [&moving, &incoming, &repeated, &alive[0], &alive[1]].into_iter().for_each(|dir| make_old(dir));
+        let lock = File::open(&destination).expect("it was made");
+        lock.lock().expect("no other process locks it");
         assert!(removed_leftovers(&home) > 0);
         let exists = |path: &&std::path::PathBuf| path.exists();
-        assert_eq!([&moving, &incoming, &outside[0]].iter().copied().filter(exists).count(), 0);
-        assert_eq!([&alive[0], &alive[1], &outside[1]].iter().copied().filter(exists).count(), 3);
+        assert_eq!([&moving, &incoming, &repeated, &outside[0]].iter().copied().filter(exists).count(), 0);
+        let kept = [&alive[0], &alive[1], &outside[1], &outside[2]];
+        assert_eq!(kept.iter().copied().filter(exists).count(), 4);
     }
 }

@@ -7,7 +7,8 @@
 //! status.json      derived, for people and other programs
 //! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json, usage.json
 //!                  answers.json if the agent asked questions; background.json if background tasks ended with it;
-//!                  watchdog.json if a watchdog stopped it; input: the FIFO of a guarded agent while it runs
+//!                  watchdog.json if a watchdog stopped it; input: the FIFO of a guarded agent while it runs;
+//!                  replies.txt: which of its requests were answered
 //!   summary/       argv.json, stream.jsonl, stderr.log, usage.json of the model that summarized older work, if one did
 //! checks/001.log   output of the check commands, and the findings of the reviewer
 //! reviews/001/     argv.json, stream.jsonl, stderr.log, usage.json of a reviewer process

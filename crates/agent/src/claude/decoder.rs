@@ -87,6 +87,11 @@ impl Decoder for ClaudeDecoder {
         self.guard_hooks.take_answers()
     }
 
+    fn awaits_reply(&self, replied_bytes: u64) -> bool {
+        let calls = &self.tools.open;
+        !calls.is_empty() && calls.keys().all(|call| self.guard_hooks.awaits_reply(call, replied_bytes))
+    }
+
     fn usage_by_model(&self) -> Vec<(String, Usage)> {
         self.usage_meter.by_model()
     }
@@ -222,6 +227,7 @@ impl ClaudeDecoder {
     }
 
     fn control_request(&mut self, note: &Note<'_>) {
+        self.guard_hooks.stream_bytes = self.line_range.end;
         let answers = self.guard_hooks.on_request(note.request_id.as_str(), &note.request);
         answers.into_iter().for_each(|answer| self.snapshot.push_answer(answer));
         self.guard_hooks.blocked.take().into_iter().for_each(|call| self.snapshot.push_blocked(call));

@@ -46,6 +46,8 @@ pub(super) struct GuardHooks {
     /// Whether the finish tool is offered. It has no effect, and the run may depend on it.
     offers_finish: bool,
     registered: bool,
+    /// Length of the stream up to the current request.
+    pub(super) stream_bytes: u64,
     pending: BTreeMap<String, PendingRequest>,
     /// Calls that the agent asked about and that have not ended.
     open_calls: BTreeSet<u64>,
@@ -78,6 +80,8 @@ struct PendingRequest {
     is_guard: bool,
     /// The reply, until it is sent.
     answer: Option<Vec<u8>>,
+    /// Length of the stream up to it.
+    stream_bytes: u64,
 }
 
 impl GuardHooks {
@@ -118,7 +122,8 @@ impl GuardHooks {
             _ => return Vec::new(),
         };
         if self.pending.len() < OPEN_MAX {
-            self.pending.insert(id.to_owned(), PendingRequest { call, is_guard, answer });
+            let stream_bytes = self.stream_bytes;
+            self.pending.insert(id.to_owned(), PendingRequest { call, is_guard, answer, stream_bytes });
         }
         given_answers
     }
@@ -229,6 +234,13 @@ impl GuardHooks {
                 self.decided_calls.remove(&call);
             }
         }
+    }
+
+    /// Returns whether the call waits for our reply to a request after the first `replied_bytes` of the stream.
+    pub(super) fn awaits_reply(&self, call: &str, replied_bytes: u64) -> bool {
+        let call = fingerprint(call);
+        let mut requests = self.pending.values().filter(|pending| pending.call == call);
+        requests.any(|pending| pending.answer.is_some() && pending.stream_bytes > replied_bytes)
     }
 
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
@@ -342,9 +354,9 @@ mod tests {
             let guards =
                 Guards { allow_tools: vec!["Read".parse().expect("a pattern")], ..Guards::default() };
             let mut hooks = GuardHooks::new(guards, offered);
-            request(&mut hooks, "1", "mcp__longhaul__finish");
+            request(&mut hooks, "1", "mcp__longhaul-run__finish");
             assert_eq!(hooks.denied, denied, "offered: {offered}");
-            request(&mut hooks, "2", "mcp__longhaul__other");
+            request(&mut hooks, "2", "mcp__longhaul-run__other");
             assert_eq!(hooks.denied, denied + 1);
         };
         check(true, 0);

@@ -170,7 +170,7 @@ fn finish_tool_args(program: &Program) -> [String; 2] {
         // Without this, a model finds the tool only by searching for it (2.1.330).
         "alwaysLoad": true,
     });
-    let servers = json!({ "mcpServers": { "longhaul": server } });
+    let servers = json!({ "mcpServers": { "longhaul-run": server } });
     // The rule applies in every permission mode; in plan mode because the server declares the tool read-only.
     // Both flags take any number of values, so each must be joined to its value.
     [format!("--mcp-config={servers}"), format!("--allowedTools={FINISH}")]
@@ -316,7 +316,7 @@ mod tests {
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
-                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul__finish --max-turns 9
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul-run":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul-run__finish --max-turns 9
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],
         );

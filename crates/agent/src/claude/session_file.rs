@@ -10,7 +10,7 @@ mod missing_rows;
 mod session_row;
 mod wrap_up;
 
-use super::wire::{Row, parse};
+use super::wire::{Row, UnwrittenEvent, parse};
 use longhaul_core::Continuity;
 use memchr::memchr;
 use serde::de::IgnoredAny;
@@ -97,6 +97,21 @@ impl SessionDocument {
     /// not restored. Nothing is restored if file and stream do not match.
     pub fn missing_rows(&self, started: Option<usize>, stream: &[u8]) -> Vec<u8> {
         missing_rows::missing_rows(self, started, stream)
+    }
+
+    /// Returns whether this file has rows that `other` lacks, of an attempt that started after `last_row` and wrote
+    /// this stream. That row counts, too.
+    pub fn is_ahead_of(&self, other: &SessionDocument, last_row: Option<&str>, stream: &[u8]) -> bool {
+        fn uuids(document: &SessionDocument) -> BTreeSet<&str> {
+            document.rows.iter().map(|row| row.uuid.as_str()).collect()
+        }
+        let additional = &uuids(self) - &uuids(other);
+        let is_additional = |uuid: &str| additional.contains(uuid);
+        !additional.is_empty()
+            && (last_row.is_some_and(is_additional)
+                || lines(stream)
+                    .filter_map(parse::<UnwrittenEvent<'_>>)
+                    .any(|event| is_additional(event.uuid.as_str())))
     }
 
     /// Returns the ids of the tool calls whose results are in the conversation, up to and including this

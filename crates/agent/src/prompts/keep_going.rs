@@ -98,7 +98,7 @@ mod tests {
         expect![[r#"
             You stopped, but the task is not finished. No one will answer a question: decide with your best judgement. Compare the work with the task point by point, verify again what you believe to be done, and do what is missing.
 
-            When nothing is left to do, call the tool mcp__longhaul__finish.
+            When nothing is left to do, call the tool mcp__longhaul-run__finish.
             ---
             You stopped, but the task is not finished. No one will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
 
@@ -106,12 +106,12 @@ mod tests {
 
             This is the last warning: little more is left than the reserve for saving the work. Finish the current step, and start nothing large.
 
-            When nothing is left to do, call the tool mcp__longhaul__finish, or end your last message with this line:
+            When nothing is left to do, call the tool mcp__longhaul-run__finish, or end your last message with this line:
             ALL DONE
             ---
-            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish.
+            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul-run__finish.
             ---
-            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul__finish, or end your last message with this line:
+            You reported that the work is done. Compare the task with the work again, and run the commands that verify it. If something is missing, continue with it. If nothing is, call the tool mcp__longhaul-run__finish, or end your last message with this line:
             ALL DONE"#]].assert_eq(&prompts.join("\n---\n"));
     }
 }

@@ -118,7 +118,7 @@ fn advice_text(
         }
         OutcomeKind::Incomplete | OutcomeKind::Partial => "resume to continue".to_owned(),
         OutcomeKind::Bug => {
-            "check whether a process of the run is still running: it could not be stopped".to_owned()
+            "a process of the run could not be stopped; resume after it has exited".to_owned()
         }
         OutcomeKind::RetryLater => match outcome.retry_at {
             Some(at) if at > now => {

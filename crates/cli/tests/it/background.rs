@@ -15,7 +15,7 @@ use std::path::Path;
 /// prompted.
 pub fn training_scenario(command: &str) -> String {
     let finish = r#"It is trained.
-! call = { name = "mcp__longhaul__finish", input = { summary = "Trained." } }
+! call = { name = "mcp__longhaul-run__finish", input = { summary = "Trained." } }
 All is done."#;
     format!(
         "

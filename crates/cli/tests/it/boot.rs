@@ -177,6 +177,19 @@ fn run_over_acp_is_recovered_with_its_variable() {
     assert_eq!(done["state"], "ok", "{done}");
 }
 
+#[test]
+fn slack_channels_need_their_variables() {
+    let (stage, server) = (stage(""), Server::start(STEPS));
+    let args =
+        ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--notify", "slack:TEAM_HOOK"];
+    let run = stage.run(&stage.agent(), &args).against(&server).env("TEAM_HOOK", "http://127.0.0.1:1/hook");
+    wait_for_tool(&stage, run).kill();
+    kill_agent(&stage.only_run());
+    let install = recover(&stage, &["--install"]).output();
+    let lacking = install.stderr.lines().find(|line| line.contains("this file lacks"));
+    assert!(lacking.is_some_and(|line| line.contains("TEAM_HOOK")), "{install:?}");
+}
+
 /// Its next run may start after the boot.
 #[test]
 fn workflow_over_acp_needs_the_variables_of_its_agent() {

@@ -21,7 +21,7 @@ const LINE: &str = "ALL DONE";
 /// confirm, by the line.
 const FINISHING: &str = r#"
 All tests pass.
-! call = { name = "mcp__longhaul__finish", input = { summary = "All tests pass." } }
+! call = { name = "mcp__longhaul-run__finish", input = { summary = "All tests pass." } }
 There is nothing left to do.\n\nALL DONE
 "#;
 
@@ -82,7 +82,7 @@ fn tool_is_answered_in_every_mode_and_with_every_guard() {
             let events = events(&stream);
             let init =
                 events.iter().find(|event| event["subtype"] == "init").expect("there is an init event");
-            let connected = json!([{ "name": "longhaul", "status": "connected", "source": "dynamic" }]);
+            let connected = json!([{ "name": "longhaul-run", "status": "connected", "source": "dynamic" }]);
             assert_eq!(init["mcp_servers"], connected);
             let answers = events.iter().filter(|event| event["type"] == "user");
             let answers: Vec<_> =

@@ -35,7 +35,7 @@ fn stopping_scenario(stops: u32) -> String {
         format!("Step {number}.\n$ echo {number} >> steps\nStep {number} is done. Shall I continue?\n")
     };
     let finish = r#"All is done.
-! call = { name = "mcp__longhaul__finish", input = { summary = "All steps are done." } }
+! call = { name = "mcp__longhaul-run__finish", input = { summary = "All steps are done." } }
 All steps are done."#;
     let mut scenario = step(1);
     for number in 2..=stops {
@@ -86,12 +86,13 @@ fn model_finishes_after_seven_stops() {
     });
 }
 
-/// The `finish` tool is added to the user's MCP servers.
+/// The `finish` tool is added to the user's MCP servers, also to that of `longhaul mcp install`.
 #[test]
 fn users_mcp_servers_stay_available() {
     let Some(claude) = claude_code("the user's MCP servers") else { return };
     let stage = Stage::new();
-    let user_settings = json!({ "mcpServers": { "mine": { "command": LONGHAUL, "args": ["finish-tool"] } } });
+    let user_settings =
+        json!({ "mcpServers": { "longhaul": { "command": LONGHAUL, "args": ["finish-tool"] } } });
     fs::create_dir_all(stage.user_home()).expect("the stage is writable");
     fs::write(stage.user_home().join(".claude.json"), user_settings.to_string())
         .expect("the stage is writable");
@@ -104,7 +105,7 @@ fn users_mcp_servers_stay_available() {
         let servers = init["mcp_servers"].as_array().expect("a list of servers");
         servers.iter().any(|server| server["name"] == name && server["status"] == "connected")
     };
-    assert!(connected("mine") && connected("longhaul"), "{init}");
+    assert!(connected("longhaul") && connected("longhaul-run"), "{init}");
 }
 
 #[test]

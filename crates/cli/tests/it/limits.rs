@@ -244,6 +244,13 @@ fn agent_is_stopped_at_once_without_a_wrap_up() {
     });
 }
 
+/// Returns whether the agent finished the running call and asks about the next one.
+fn is_asking(stage: &Stage) -> bool {
+    let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default();
+    let made = stream.matches(r#""type":"tool_result""#).count();
+    stream.matches(r#""hook_callback""#).count() > made && made > 0
+}
+
 #[test]
 fn limited_agent_waits_for_the_next_supervisor() {
     play_with_each_agent(&long_scenario(), "a limited agent without a supervisor", |stage, agent, server| {
@@ -252,13 +259,7 @@ fn limited_agent_waits_for_the_next_supervisor() {
         let started = stage.run(agent, &args).against(server).start();
         wait_until("the agent works", || stage.work().join("started").exists());
         started.kill();
-        // The agent finishes the running call and asks about the next one.
-        let is_asking = || {
-            let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default();
-            let made = stream.matches(r#""type":"tool_result""#).count();
-            stream.matches(r#""hook_callback""#).count() > made && made > 0
-        };
-        wait_until("the agent waits for an answer", is_asking);
+        wait_until("the agent waits for an answer", || is_asking(stage));
         let served = server.api.request_log().model_requests();
         assert!(served <= 4, "{served} answers without a supervisor");
         let envelope = recover(stage, server, &[]).output().envelope(22);
@@ -267,19 +268,38 @@ fn limited_agent_waits_for_the_next_supervisor() {
 }
 
 #[test]
-fn agent_that_finished_without_a_supervisor_used_no_time_since() {
-    let script = "I begin.\n$ touch started; sleep 1\nAll of it is done.\n";
-    play_with_each_agent(script, "a finished agent without a supervisor", |stage, agent, server| {
+fn agent_that_waited_for_a_supervisor_used_no_time() {
+    let script = "I begin.\n$ touch started; sleep 1\nI continue.\n$ touch continued\nAll of it is done.\n";
+    play_with_each_agent(script, "an agent that waits for a supervisor", |stage, agent, server| {
         let args =
             ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--time-limit", "20s"];
         let started = stage.run(agent, &args).against(server).start();
+        wait_until("the agent works", || stage.work().join("started").exists());
+        started.kill();
+        wait_until("the agent waits for an answer", || is_asking(stage));
+        // As long as its limit.
+        thread::sleep(Duration::from_secs(20));
+        let envelope = recover(stage, server, &[]).output().envelope(0);
+        assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
+        assert!(stage.work().join("continued").exists());
+    });
+}
+
+/// Also, the wall limit passes after the agent finished.
+#[test]
+fn agent_that_finished_without_a_supervisor_used_no_time_since() {
+    let script = "I begin.\n$ touch started; sleep 1\nAll of it is done.\n";
+    play_with_each_agent(script, "a finished agent without a supervisor", |stage, agent, server| {
+        let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
+        let limits = ["--time-limit", "20s", "--wall-limit", "20s"];
+        let started = stage.run(agent, &args).args(limits).against(server).start();
         wait_until("the agent works", || stage.work().join("started").exists());
         started.kill();
         let stream = stage.only_run().attempt(1).stream_path();
         let has_result =
             || fs::read_to_string(&stream).is_ok_and(|stream| stream.contains(r#""type":"result""#));
         wait_until("the agent has finished", has_result);
-        // The agent waits for its next prompt as long as its limit.
+        // The agent waits for its next prompt as long as its limits.
         thread::sleep(Duration::from_secs(20));
         let envelope = recover(stage, server, &[]).output().envelope(0);
         assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");

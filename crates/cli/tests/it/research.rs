@@ -37,11 +37,11 @@ It is better still.
 const FINISHES: &str = r#"
 ? You stopped
 I look at it once more.
-! call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+! call = { name = "mcp__longhaul-run__finish", input = { summary = "Nothing is left." } }
 Nothing is left.
 ? You reported that the work is done
 I do.
-! call = { name = "mcp__longhaul__finish", input = { summary = "Nothing is left." } }
+! call = { name = "mcp__longhaul-run__finish", input = { summary = "Nothing is left." } }
 Nothing is left.
 "#;
 

@@ -2,7 +2,7 @@
 //! task.
 
 use crate::call::{Output, wait_until};
-use crate::harness::{LONGHAUL, Stage};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
     STEPS, agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, run_to_mid_tool_with, steps,
     with_each_agent,
@@ -51,6 +51,23 @@ fn cancel_that_arrives_too_late_does_not_cancel_a_later_resume() {
     stage.only_run().requests().send(CancelSource::Person).expect("the request is written");
     let resumed = resume(&stage, &server, &["@", "now the docs"]).envelope(0);
     assert_eq!(resumed["run"]["attempts"], 2, "{resumed}");
+}
+
+/// A process that could not be stopped, such as one that waits for a dead file server, outlives its run.
+// On macOS, no process of the run started this one.
+#[cfg(not(feature = "portable-processes"))]
+#[test]
+fn leftover_process_is_stopped_before_the_run_resumes() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
+    let marker = longhaul::RunMarker::load(&stage.only_run()).expect("a plan");
+    let leftover = stage.program("tail").args(["-f", "/dev/null"]);
+    let leftover = marker.variables().iter().fold(leftover, |call, (name, value)| call.env(name, value));
+    let _leftover = leftover.start();
+    wait_until("the process runs", || !marker.processes().is_empty());
+    resume(&stage, &server, &["@", "now the docs"]).envelope(0);
+    assert!(marker.processes().is_empty(), "the agent ran next to the process");
 }
 
 #[test]
@@ -180,6 +197,27 @@ fn resume_in_a_moved_workspace_needs_cwd() {
         assert!(shown.stdout.contains("\"relocate\""), "{shown:?}");
         tidy::check(stage);
     });
+}
+
+/// Only the real agent writes events and rows with the same ids.
+#[test]
+fn workspace_that_moves_back_continues_from_the_latest_turns() {
+    let Some(agent) = claude_code("a workspace that moves back") else { return };
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&agent, &args).against(&server).output().envelope(0);
+    let session = sessions(&stage).remove(0);
+    let earlier = fs::read(&session).expect("a session");
+    let (work, moved) = (stage.work(), stage.folder().join("moved"));
+    fs::rename(&work, &moved).expect("a folder can be moved");
+    resume(&stage, &server, &["@", "now the docs", "--cwd", &moved.to_string_lossy()]).envelope(0);
+    fs::rename(&moved, &work).expect("a folder can be moved");
+    let in_work = resume(&stage, &server, &["@", "now the tests", "--cwd", &work.to_string_lossy()]);
+    let resumed = in_work.envelope(0);
+    assert_eq!(resumed["run"]["attempts"], 3, "{resumed}");
+    let continued = fs::read_to_string(&session).expect("a session");
+    assert!(["now the docs", "now the tests"].iter().all(|prompt| continued.contains(prompt)), "{continued}");
+    assert_eq!(fs::read(session.with_extension("jsonl.stale")).expect("a backup"), earlier);
 }
 
 /// Only an update makes a program vanish for a moment, and it has not worked since the user resumed the run.

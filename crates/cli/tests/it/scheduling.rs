@@ -245,7 +245,7 @@ fn systemd_unit_works() {
         let line = unit.lines().find_map(|line| line.strip_prefix(key)).expect("the unit has the key");
         line.split(' ').map(|code| code.parse().expect("a code")).collect()
     };
-    assert_eq!(listed("RestartPreventExitStatus="), [2, 21, 22, 23, 24, 25, 130]);
+    assert_eq!(listed("RestartPreventExitStatus="), [2, 21, 22, 23, 24, 25, 70, 130]);
     assert_eq!((listed("RestartForceExitStatus="), listed("SuccessExitStatus=")), (vec![75], vec![129, 143]));
 }
 

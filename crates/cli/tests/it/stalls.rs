@@ -139,3 +139,19 @@ fn agent_without_progress_is_stopped() {
     );
     tidy::check(&stage);
 }
+
+/// The line is written by another process, as if the supervisor had read it late.
+#[test]
+fn frozen_agent_is_stopped_although_a_line_follows() {
+    let stage = Stage::new();
+    let tool = r#"{"type":"assistant","message":{"id":"m1","model":"claude-opus-5-5","content":[{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make"}}]}}"#;
+    let late = r#"(sleep 5; echo '{"type":"keep_alive"}') &"#;
+    let freezes =
+        stage.script("freezes", &format!("{OPENS}; echo '{tool}'; {late} kill -STOP $$; sleep 100"));
+    let args = ["p", "--session-id", SESSION, "--preset", "drill", "--max-retries", "0"];
+    let output = stage.run(&freezes, &args).args(["--stall-timeout", "8s"]).output();
+    let envelope = output.envelope(20);
+    assert_eq!(envelope["run"]["fault"], "stalled", "{envelope}");
+    assert_contains(&output.stderr, &["a tool running", "frozen (SIGSTOP)"]);
+    tidy::check(&stage);
+}

@@ -235,9 +235,14 @@ fn workflow_continues_on_another_machine() {
 
     let target = Stage::new();
     // An earlier import was killed before the workflow appeared.
-    json(&import(&target, &file, &[]).output());
+    let calls = target.folder().join("calls");
+    json(&import(&target, &file, &[]).env("LONGHAUL_STORE_LOG", &calls).output());
     fs::remove_dir_all(only_workflow(&target).path()).expect("the test owns it");
     let left = files(&target.home().join("runs"));
+    let elsewhere = target.longhaul(["import"]).args([&file]).args(["--into", "elsewhere"]).output();
+    assert_eq!(elsewhere.code, 2, "{elsewhere:?}");
+    elsewhere.assert_error(&["was imported before, and works in", "--use-existing"]);
+    assert!(!target.folder().join("elsewhere").exists());
     let imported = json(&import(&target, &file, &["--use-existing"]).output());
     assert_eq!(files(&target.home().join("runs")), left, "its runs are not imported again");
     let into = target.folder().join("there");
@@ -264,6 +269,15 @@ fn workflow_continues_on_another_machine() {
     let again = import(&target, &file, &["--use-existing"]).output();
     again.envelope(25);
     again.assert_error(&["its id is used in", "LONGHAUL_HOME"]);
+
+    // The disk is full when the workflow gets its name, after its runs.
+    let calls = fs::read_to_string(calls).expect("the calls were logged");
+    let named = calls.lines().find_map(|call| call.strip_suffix(&format!(" rename {id}")));
+    let fault = format!("enospc@{}", named.expect("the workflow got its name"));
+    let full = Stage::new();
+    let failed = import(&full, &file, &[]).env("LONGHAUL_STORE_FAULT", fault).output();
+    failed.assert_error(&["free some space"]);
+    assert!(files(&full.home().join("runs")).is_empty() && !full.folder().join("there").exists());
 }
 
 #[test]
@@ -297,7 +311,8 @@ fn finished_run_can_be_moved() {
         wait_until("the tool runs", || !marker.processes().is_empty());
         let busy = import(&target, &file, &[]).output();
         busy.envelope(25);
-        busy.assert_error(&["1 of its processes are running on this machine", "longhaul cancel"]);
+        let kill = format!("kill {}", marker.processes()[0]);
+        busy.assert_error(&["1 of its processes are running on this machine", &kill]);
         drop(tool);
     }
     let printed = json(&import(&target, &file, &["--quiet"]).output());

@@ -7,7 +7,7 @@
 use super::{LimitState, Phase, Run, WrapUpStage};
 use crate::{
     AgentResult, AttemptPlan, Limit, LimitThreshold, LimitUsage, Moment, Outcome, Policy, PromptKind, Record,
-    Remaining, SessionPlan, StopCause, StopLevel, TerminalReason,
+    Remaining, SessionPlan, Span, StopCause, StopLevel, TerminalReason,
 };
 
 impl Run {
@@ -29,12 +29,12 @@ impl Run {
     }
 
     /// Returns a reached limit whose threshold is beyond the recorded one.
-    fn newly_reached_limit(&self, policy: &Policy, at: Moment) -> Option<(Limit, LimitThreshold)> {
+    fn newly_reached_limit(&self, policy: &Policy, used: &LimitUsage) -> Option<(Limit, LimitThreshold)> {
         let recorded = self.state.limit_state.map(|reached| match reached.stage {
             WrapUpStage::Due | WrapUpStage::Requested => LimitThreshold::Reserve,
             WrapUpStage::Exhausted => LimitThreshold::Exhausted,
         });
-        let reached = policy.limits.reached(policy.wrap_up, &self.limit_usage(at))?;
+        let reached = policy.limits.reached(policy.wrap_up, used)?;
         (recorded < Some(reached.1)).then_some(reached)
     }
 
@@ -43,13 +43,14 @@ impl Run {
     }
 
     pub(super) fn record_limit(&mut self, policy: &Policy, at: Moment) {
-        if let Some((limit, threshold)) = self.newly_reached_limit(policy, at) {
+        if let Some((limit, threshold)) = self.newly_reached_limit(policy, &self.limit_usage(at)) {
             self.record_threshold(at, limit, threshold);
         }
     }
 
     pub(super) fn record_exhausted_limit(&mut self, policy: &Policy, at: Moment) {
-        if let Some((limit, LimitThreshold::Exhausted)) = self.newly_reached_limit(policy, at) {
+        let reached = self.newly_reached_limit(policy, &self.limit_usage(at));
+        if let Some((limit, LimitThreshold::Exhausted)) = reached {
             self.record_threshold(at, limit, LimitThreshold::Exhausted);
         }
     }
@@ -61,7 +62,18 @@ impl Run {
 
     /// Interrupts the exchange at the reserve; stops the agent when the limit is exhausted.
     pub(super) fn enforce_limits(&mut self, policy: &Policy, at: Moment) {
-        let Some((limit, threshold)) = self.newly_reached_limit(policy, at) else { return };
+        self.enforce(policy, at, &self.limit_usage(at));
+    }
+
+    /// Enforces the limits that output uses up. Time limits are enforced at their deadline, once all output is
+    /// read: after a takeover, it may contain a result that was written in time.
+    pub(super) fn enforce_usage_limits(&mut self, policy: &Policy, at: Moment) {
+        let used = LimitUsage { time: Span::ZERO, wall: Span::ZERO, ..self.limit_usage(at) };
+        self.enforce(policy, at, &used);
+    }
+
+    fn enforce(&mut self, policy: &Policy, at: Moment, used: &LimitUsage) {
+        let Some((limit, threshold)) = self.newly_reached_limit(policy, used) else { return };
         let is_running = self.state.phase == Phase::Running;
         match (threshold, self.observations.result) {
             (LimitThreshold::Reserve, None) if is_running => {

@@ -10,14 +10,10 @@ use crate::{
 impl Run {
     /// Returns the deadline of an agent that runs no tool, or whose tools cannot report to it.
     pub(super) fn stall_deadline(&self, policy: &Policy) -> Option<Deadline> {
-        let silent = policy.stall_timeout.map(|limit| {
-            let due = (self.observations.last_activity_at + limit)
-                .max(self.state.stall_deferred_until.unwrap_or_default());
-            // A probe is limited to its own timeout.
-            Deadline {
-                at: self.observations.probing_since.map_or(due, |since| since + PROBE_TIMEOUT),
-                kind: DeadlineKind::Stall,
-            }
+        // A probe is limited to its own timeout.
+        let silent = self.stall_due(policy).map(|due| Deadline {
+            at: self.observations.probing_since.map_or(due, |since| since + PROBE_TIMEOUT),
+            kind: DeadlineKind::Stall,
         });
         // A tool may take any time. If the agent freezes while the tool runs, the silence counts.
         let timeout = policy.progress_timeout.filter(|_| self.observations.open_tools == 0);
@@ -26,6 +22,12 @@ impl Run {
             kind: DeadlineKind::NoProgress,
         });
         [silent, no_progress].into_iter().flatten().min_by_key(|deadline| deadline.at)
+    }
+
+    /// Returns when the silence has lasted for too long.
+    fn stall_due(&self, policy: &Policy) -> Option<Moment> {
+        let due = self.observations.last_activity_at + policy.stall_timeout?;
+        Some(due.max(self.state.stall_deferred_until.unwrap_or_default()))
     }
 
     /// Starts a probe of the processes of an agent that was silent for too long, or stops the agent if the
@@ -52,7 +54,9 @@ impl Run {
         }
         // A tool may be silent for any time, if the agent that waits for it was continued meanwhile.
         let waits_for_tool = self.observations.open_tools > 0 && !self.observations.frozen;
-        if probed.is_none() || waits_for_tool {
+        // Downtime that was noticed during the probe shortens the silence.
+        let is_due = self.stall_due(policy).is_some_and(|due| due <= at);
+        if probed.is_none() || waits_for_tool || !is_due {
             return;
         }
         let stall = self.stall_report(at, processes);

@@ -185,7 +185,7 @@ impl Run {
                 Notice::ExchangeEnded(result) if self.has_new_result() => {
                     self.on_interrupted_exchange_ended(policy, at, cause, *result);
                 }
-                _ => self.enforce_limits(policy, at),
+                _ => self.enforce_usage_limits(policy, at),
             };
         }
         // An exchange may start just as the input closes. It counts like any other.
@@ -215,7 +215,7 @@ impl Run {
             | Notice::ProcessFrozen => {}
         }
         if self.is_agent_working() {
-            self.enforce_limits(policy, at);
+            self.enforce_usage_limits(policy, at);
         }
         if self.state.phase == Phase::Running && self.agent_is_idle() {
             let has_background_work = self.observations.background_tasks > 0;
@@ -384,7 +384,7 @@ impl Run {
 
     pub(super) fn finish(&mut self, at: Moment, outcome: Outcome) {
         self.record(Record::RunFinished { at, outcome });
-        self.step.actions.push(Action::Finish(outcome));
+        self.step.actions.extend(self.unfinished_actions());
     }
 
     fn on_ticked(&mut self, policy: &Policy, now: Now) {

@@ -26,8 +26,6 @@ pub(crate) struct AttemptProcess {
     pub(crate) dir: AttemptDir,
     /// The kernel's count of processes that it killed because memory ran out, before this one started.
     oom_kills_before: Option<u64>,
-    /// Whether the agent was frozen at the last poll.
-    frozen: bool,
     /// Whether the disk was full at the last poll.
     disk_was_full: bool,
     /// Whether it is being stopped, so that it receives no further requests.
@@ -129,7 +127,6 @@ impl AttemptProcess {
             decoder,
             dir,
             oom_kills_before,
-            frozen: false,
             disk_was_full: false,
             is_stopping: false,
             exit: None,
@@ -138,6 +135,11 @@ impl AttemptProcess {
 
     pub(crate) fn exit(&self) -> Option<Exit> {
         self.exit
+    }
+
+    /// Returns whether output is unread that the agent wrote before it was adopted.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.tail.has_backlog()
     }
 
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {
@@ -153,9 +155,12 @@ impl AttemptProcess {
     /// Answers the agent's requests. Call it only when all output is read, because an adopted agent may
     /// already have the answers. Returns the requests to the agent that are due.
     pub(crate) fn answer(&mut self) -> Vec<AgentRequest> {
-        for answer in self.decoder.take_replies() {
-            self.agent.send_line(answer);
+        let replies = self.decoder.take_replies();
+        if !replies.is_empty() {
+            // Only the time that a run without a supervisor uses depends on it.
+            let _ = self.dir.add_replied_bytes(self.tail.offset());
         }
+        replies.into_iter().for_each(|reply| self.agent.send_line(reply));
         let mut requests = self.decoder.take_requests();
         if self.is_stopping {
             requests.clear();
@@ -208,14 +213,13 @@ impl AttemptProcess {
         }
     }
 
-    /// Polls what no event reports, and returns the changes.
+    /// Polls what no event reports, and returns what is found.
     pub(crate) fn poll(&mut self, config: &WorldConfig<'_>) -> Result<Vec<Notice>, SuperviseError> {
         let mut notices = Vec::new();
-        let frozen = is_frozen(self.process.pid);
-        if frozen && !self.frozen {
+        // Output that the agent wrote before it froze may be read later, so each poll reports the freeze.
+        if is_frozen(self.process.pid) {
             notices.push(Notice::ProcessFrozen);
         }
-        self.frozen = frozen;
         let limit = config.spec().policy.limits.memory.unwrap_or(u64::MAX);
         if limit < u64::MAX && resident(&config.marker) > limit {
             notices.push(Notice::MemoryExceeded);

@@ -65,12 +65,10 @@ impl<'a> SessionFiles<'a> {
         }
         let loaded = self.load(&self.path(session));
         let state = match condition(&loaded) {
+            _ if self.find_elsewhere(session, &loaded).is_some() => SessionFileState::Elsewhere,
             FileCondition::Whole if self.lacks_rows(session, &loaded) => SessionFileState::Stale,
             FileCondition::Whole => SessionFileState::Ready,
             FileCondition::Damaged => SessionFileState::Damaged,
-            FileCondition::Absent | FileCondition::Empty if self.find_elsewhere(session).is_some() => {
-                SessionFileState::Elsewhere
-            }
             FileCondition::Empty => SessionFileState::Empty,
             FileCondition::Absent if self.was_seen(session) => SessionFileState::Missing,
             // The agent may store its files where this process cannot read, for example in a container.
@@ -97,10 +95,17 @@ impl<'a> SessionFiles<'a> {
         let path = self.path(from);
         let inspected = inspected.filter(|loaded| loaded.path == path && loaded.is_current());
         let loaded = inspected.map_or_else(|| self.load(&path), Ok);
-        let loaded = match (plan.strategy, condition(&loaded)) {
+        let may_copy = matches!(plan.strategy, Some(ResumeStrategy::Relocate | ResumeStrategy::Fork));
+        let elsewhere = if may_copy { self.find_elsewhere(from, &loaded) } else { None };
+        let loaded = match (plan.strategy, condition(&loaded), elsewhere) {
+            (_, _, Some(found)) => {
+                self.copy(from, &found, loaded.as_ref().ok(), &path)?;
+                self.load(&path)
+            }
             (
                 Some(ResumeStrategy::Repair | ResumeStrategy::Fork),
                 FileCondition::Damaged | FileCondition::Whole,
+                None,
             ) => {
                 let damaged = loaded?;
                 if self.repair(from, &damaged)? { self.load(&path) } else { Ok(damaged) }
@@ -108,11 +113,8 @@ impl<'a> SessionFiles<'a> {
             (
                 Some(ResumeStrategy::Relocate | ResumeStrategy::Fork),
                 FileCondition::Absent | FileCondition::Empty,
-            ) => {
-                let found = self.find_elsewhere(from).ok_or(io::ErrorKind::NotFound)?;
-                self.copy(from, &found, loaded.as_ref().ok(), &path)?;
-                self.load(&path)
-            }
+                None,
+            ) => return Err(io::ErrorKind::NotFound.into()),
             _ => loaded,
         };
         let Ok(LoadedSession { document, .. }) = loaded else { return Ok(PreparedSession::default()) };
@@ -195,8 +197,29 @@ impl<'a> SessionFiles<'a> {
         self.config.join(self.sessions.file(&self.cwd, session))
     }
 
-    /// Returns the best file of the session at any other path: a whole one if possible, and then the longest.
-    fn find_elsewhere(&self, session: &SessionId) -> Option<PathBuf> {
+    /// Returns the file of the session at another path that the agent must continue from. If its own file has a
+    /// conversation, that is one with work of the run that its own file lacks: the workspace was moved back.
+    fn find_elsewhere(&self, session: &SessionId, loaded: &io::Result<LoadedSession>) -> Option<PathBuf> {
+        match condition(loaded) {
+            FileCondition::Absent | FileCondition::Empty => self.best_file(session, |_| true),
+            FileCondition::Damaged | FileCondition::Whole => {
+                let own = &loaded.as_ref().ok()?.document;
+                let (attempt, baseline) = self.last_attempt(session)?;
+                let (last_row, stream) = (baseline.last_row.as_deref(), stream_of(&attempt));
+                self.best_file(session, |file| {
+                    file.as_ref().is_ok_and(|file| file.document.is_ahead_of(own, last_row, &stream))
+                })
+            }
+        }
+    }
+
+    /// Returns the best of these files of the session at any other path: a whole one if possible, and then the
+    /// longest.
+    fn best_file(
+        &self,
+        session: &SessionId,
+        is_suitable: impl Fn(&io::Result<LoadedSession>) -> bool,
+    ) -> Option<PathBuf> {
         let path = self.path(session);
         let name = path.file_name()?;
         let mut files = vec![self.run.sessions_path().join(name)];
@@ -208,7 +231,8 @@ impl<'a> SessionFiles<'a> {
         files.extend(baseline.map(|baseline| baseline.file.as_path().to_owned()));
         let candidate = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
-            Some((condition(&self.load(&file)), length, file))
+            let loaded = self.load(&file);
+            is_suitable(&loaded).then(|| (condition(&loaded), length, file))
         };
         let usable = files.into_iter().filter(|file| *file != path).filter_map(candidate);
         usable.filter(|(condition, ..)| *condition >= FileCondition::Damaged).max().map(|(.., file)| file)
@@ -271,15 +295,19 @@ impl<'a> SessionFiles<'a> {
 
     /// Returns the rows that the agent did not write before it was killed, from its stream.
     fn missing_rows(&self, session: &SessionId, document: &SessionDocument) -> Vec<u8> {
-        let Some((attempt, baseline)) =
-            self.baselines().filter(|(_, baseline)| baseline.session == *session).last()
-        else {
-            return Vec::new();
-        };
+        let Some((attempt, baseline)) = self.last_attempt(session) else { return Vec::new() };
         let length = usize::try_from(baseline.bytes).ok().filter(|_| baseline.source.is_none());
-        let stream = read(&attempt.stream_path()).unwrap_or_default();
-        document.missing_rows(length, &stream)
+        document.missing_rows(length, &stream_of(&attempt))
     }
+
+    /// Returns the last attempt of the run that worked on the session.
+    fn last_attempt(&self, session: &SessionId) -> Option<(AttemptDir, SessionBaseline)> {
+        self.baselines().filter(|(_, baseline)| baseline.session == *session).last()
+    }
+}
+
+fn stream_of(attempt: &AttemptDir) -> Vec<u8> {
+    read(&attempt.stream_path()).unwrap_or_default()
 }
 
 fn back_up(loaded: &LoadedSession) -> io::Result<()> {

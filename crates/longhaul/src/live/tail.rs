@@ -32,11 +32,26 @@ pub(crate) struct Tail {
     chunk: Vec<u8>,
     /// Number of bytes of the last read. Fewer than a chunk are the end, so that the next read can be skipped.
     last_bytes: usize,
+    /// Number of bytes read so far.
+    offset: u64,
+    /// Length of the file when it was opened.
+    initial_bytes: u64,
 }
 
 impl Tail {
     pub(crate) fn open(path: &Path) -> io::Result<Tail> {
-        Ok(Tail { file: open(path)?, chunk: vec![0; CHUNK_BYTES_MIN], last_bytes: 0 })
+        let file = open(path)?;
+        let initial_bytes = file.metadata()?.len();
+        Ok(Tail { file, chunk: vec![0; CHUNK_BYTES_MIN], last_bytes: 0, offset: 0, initial_bytes })
+    }
+
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Returns whether bytes that were written before the file was opened are not read yet.
+    pub(crate) fn has_backlog(&self) -> bool {
+        self.offset < self.initial_bytes
     }
 
     /// Returns the next bytes, or an empty slice at the current end.
@@ -51,6 +66,7 @@ impl Tail {
             match self.file.read(&mut self.chunk) {
                 Ok(length) => {
                     self.last_bytes = length;
+                    self.offset += length as u64;
                     return Ok(&self.chunk[..length]);
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -104,5 +120,10 @@ mod tests {
             assert_eq!(read, written);
         }
         assert_eq!(tail.chunk.len(), CHUNK_BYTES_MAX);
+        assert!(!tail.has_backlog(), "the file was empty at first");
+        let mut tail = Tail::open(file.path()).expect("it exists");
+        assert!(tail.has_backlog());
+        while !tail.read().expect("it is readable").is_empty() {}
+        assert!(!tail.has_backlog());
     }
 }

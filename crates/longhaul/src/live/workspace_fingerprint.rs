@@ -14,8 +14,12 @@ const TOOL_DIRS: [&str; 6] =
 
 /// Returns a number that depends on the path, size and modification time of every file. At least one of them
 /// changes while a workspace is in use. The number includes the commits of a git repository but not git's own
-/// files, because even a query writes those.
-pub(crate) fn fingerprint(workspace: &Path) -> u64 {
+/// files, because even a query writes those. Returns `None` if the workspace has too many entries.
+pub(crate) fn fingerprint(workspace: &Path) -> Option<u64> {
+    fingerprint_of_entries(workspace, ENTRIES_MAX)
+}
+
+fn fingerprint_of_entries(workspace: &Path, entries_max: usize) -> Option<u64> {
     let mut fingerprint = 0_u64;
     let mut entries = 0;
     let mut dirs = vec![PathBuf::new()];
@@ -23,8 +27,8 @@ pub(crate) fn fingerprint(workspace: &Path) -> u64 {
         // Entries that cannot be read or no longer exist add nothing.
         for entry in fs::read_dir(workspace.join(&dir)).into_iter().flatten().flatten() {
             entries += 1;
-            if entries > ENTRIES_MAX {
-                return fingerprint;
+            if entries > entries_max {
+                return None;
             }
             let path = dir.join(entry.file_name());
             match entry.metadata() {
@@ -40,7 +44,7 @@ pub(crate) fn fingerprint(workspace: &Path) -> u64 {
             }
         }
     }
-    fingerprint
+    Some(fingerprint)
 }
 
 /// Returns a hash of the log of `HEAD`, which changes with every commit and checkout.
@@ -61,7 +65,7 @@ fn file_hash(path: &Path, metadata: &Metadata) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::fingerprint;
+    use super::{fingerprint, fingerprint_of_entries};
     use std::fs;
     use std::os::unix::fs::symlink;
 
@@ -89,5 +93,16 @@ mod tests {
         changes("a nested file", true, &|| write("a/b/c/d", ""));
         changes("a link to itself", true, &|| symlink(dir.path(), path("loop")).expect("a link"));
         changes("a deleted file", true, &|| fs::remove_file(path("a/b/c/d")).expect("the file exists"));
+    }
+
+    /// Files beyond the limit may change unseen.
+    #[test]
+    fn workspace_beyond_the_limit_has_none() {
+        let dir = tempfile::tempdir().expect("a directory");
+        for name in ["a", "b"] {
+            fs::write(dir.path().join(name), "").expect("a file");
+        }
+        assert!(fingerprint_of_entries(dir.path(), 2).is_some());
+        assert_eq!(fingerprint_of_entries(dir.path(), 1), None);
     }
 }

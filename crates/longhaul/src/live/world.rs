@@ -23,7 +23,7 @@ use crate::driver::World;
 use crate::observer::Observer;
 use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
-    PromptKind, Record, Remaining, Run, Step, StopLevel, SummaryReport,
+    PromptKind, Record, Remaining, Run, Span, Step, StopLevel, SummaryReport,
 };
 use longhaul_store::Journal;
 use std::collections::VecDeque;
@@ -39,6 +39,8 @@ use tokio::time::{Instant, timeout};
 // Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
+// A busy machine delays a wait by less.
+const DELAY_MAX: Duration = Duration::from_secs(10);
 // A signal to a whole process group or cgroup reaches its processes within milliseconds.
 const SHARED_SIGNAL_TIMEOUT: Duration = Duration::from_millis(250);
 // SIGTERM and then SIGKILL take half a second each.
@@ -176,14 +178,14 @@ impl World for LiveWorld<'_> {
                 return Ok(event);
             }
             // Output that is already written is read before a stall or a timeout is declared. An agent that
-            // never stops writing does not delay the deadline forever.
+            // never stops writing delays the deadline by one chunk, after all that it wrote before a takeover.
             let due = until.is_some_and(|until| until <= self.clock.at());
             if due && self.polled_when_due {
                 self.polled_when_due = false;
                 return Ok(Event::Ticked);
             }
             if self.read_stream()? {
-                self.polled_when_due = due;
+                self.polled_when_due = due && !self.attempt.as_ref().is_some_and(AttemptProcess::has_backlog);
                 continue;
             }
             if let Some(source) = self.shared_signal().await {
@@ -204,9 +206,10 @@ impl World for LiveWorld<'_> {
                 self.watchdog.start(&self.config.dir).await;
             }
             let idle_until = self.on_idle();
-            self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
-            if let Some(span) = self.clock.sleep_since_last_call() {
-                return Ok(Event::Downtime(span));
+            let frozen = self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
+            let downtime = self.clock.sleep_since_last_call().unwrap_or_default() + frozen;
+            if downtime > Span::ZERO {
+                return Ok(Event::Downtime(downtime));
             }
         }
     }
@@ -395,7 +398,9 @@ impl LiveWorld<'_> {
         timeout(SHARED_SIGNAL_TIMEOUT, self.cancels.channel.recv()).await.ok().flatten()
     }
 
-    async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<(), SuperviseError> {
+    /// Waits until something changes, or until the next poll. Returns for how long this process was frozen
+    /// meanwhile.
+    async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<Span, SuperviseError> {
         let is_live = self.attempt.is_some() || self.one_shot.is_some();
         let interval = if is_live { POLL_INTERVAL_LIVE } else { POLL_INTERVAL };
         let remaining = until.map_or(interval, |until| until.since(self.clock.at()).to_std().min(interval));
@@ -406,6 +411,7 @@ impl LiveWorld<'_> {
                 (None, None) => future::pending().await,
             }
         };
+        let started = Instant::now();
         tokio::select! {
             () = tokio::time::sleep(remaining) => {}
             // If the channel is closed, no cancel can arrive, and `select!` disables the branch.
@@ -414,6 +420,7 @@ impl LiveWorld<'_> {
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
         }
+        let frozen = frozen_time(started.elapsed(), remaining);
         if Instant::now() >= self.next_poll {
             self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
             // A file system that other machines share does not report what they write.
@@ -425,7 +432,7 @@ impl LiveWorld<'_> {
                 check.limit_output();
             }
         }
-        Ok(())
+        Ok(frozen)
     }
 }
 
@@ -475,6 +482,13 @@ impl OneShotRun {
     }
 }
 
+/// Returns for how long this process was frozen during a wait of `waited` that was planned to take at most `planned`.
+/// A suspended batch job or a paused container freezes its agent, too.
+fn frozen_time(waited: Duration, planned: Duration) -> Span {
+    let is_frozen = waited > planned * 2 + DELAY_MAX;
+    if is_frozen { Span(waited.saturating_sub(planned).as_millis() as u64) } else { Span::ZERO }
+}
+
 /// Returns `true` if the process may have exited by a signal that this supervisor also receives. The exit of
 /// an adopted process is unknown.
 fn is_by_signal(exit: Exit) -> bool {
@@ -484,5 +498,25 @@ fn is_by_signal(exit: Exit) -> bool {
         Exit::Signal(signal) => [1, 15].contains(&signal),
         Exit::Unobserved => true,
         Exit::NeverSpawned => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::frozen_time;
+    use longhaul_core::Span;
+    use std::time::Duration;
+
+    #[test]
+    fn only_a_long_delay_is_a_freeze() {
+        let check = |waited, planned, expected| {
+            let frozen = frozen_time(Duration::from_secs(waited), Duration::from_secs(planned));
+            assert_eq!(frozen, Span::from_secs(expected), "{waited} s instead of {planned} s");
+        };
+        check(0, 2, 0);
+        check(14, 2, 0);
+        check(15, 2, 13);
+        check(70, 30, 0);
+        check(3 * 3600, 0, 3 * 3600);
     }
 }

@@ -46,6 +46,6 @@ impl WorldConfig<'_> {
     }
 
     pub(crate) fn fingerprint(&self) -> Option<u64> {
-        self.spec().policy.keep_going.as_ref().map(|_| fingerprint(&self.spec().cwd))
+        self.spec().policy.keep_going.as_ref().and_then(|_| fingerprint(&self.spec().cwd))
     }
 }

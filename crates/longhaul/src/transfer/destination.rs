@@ -1,9 +1,10 @@
 //! The new or empty directory that a workspace is unpacked into. Files are first unpacked into a hidden
 //! directory inside it. The import therefore needs write access only to this directory, which may be a
-//! volume. A killed import leaves nothing that looks like a workspace.
+//! volume. An import that is killed while it moves the files out of the hidden directory leaves part of a workspace,
+//! which no later import uses as a new directory.
 
 use super::TransferError;
-use std::fs::{self, DirEntry};
+use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,8 @@ const SCRATCH: &str = ".longhaul-import";
 #[derive(Debug)]
 pub(super) struct DestinationDir {
     path: PathBuf,
+    /// The directory, which is locked. `None` while another import may be using it.
+    lock: Option<File>,
     created: Option<PathBuf>,
     moved: Vec<PathBuf>,
     is_kept: bool,
@@ -34,15 +37,20 @@ impl DestinationDir {
         }
     }
 
-    /// Creates the directory if it does not exist, and the hidden one inside it.
+    /// Creates the directory if it does not exist, and the hidden one inside it. Locks out other imports.
     pub(super) fn create(path: &Path) -> Result<DestinationDir, TransferError> {
         DestinationDir::check(path)?;
         let path = std::path::absolute(path).map_err(TransferError::io("create", path))?;
         let created = path.ancestors().take_while(|dir| !dir.exists()).last().map(Path::to_owned);
-        let destination = DestinationDir { path, created, moved: Vec::new(), is_kept: false };
-        drop(fs::remove_dir_all(destination.scratch()));
+        let mut destination = DestinationDir { path, lock: None, created, moved: Vec::new(), is_kept: false };
+        let path = &destination.path;
         // The user's umask applies, because the workspace belongs to the user.
-        fs::create_dir_all(destination.scratch()).map_err(TransferError::io("create", &destination.path))?;
+        fs::create_dir_all(path).map_err(TransferError::io("create", path))?;
+        destination.lock = Some(lock(path)?);
+        // Another import may have used the directory before it was locked.
+        DestinationDir::check(path)?;
+        drop(fs::remove_dir_all(destination.scratch()));
+        fs::create_dir(destination.scratch()).map_err(TransferError::io("create", path))?;
         Ok(destination)
     }
 
@@ -70,13 +78,8 @@ impl DestinationDir {
     pub(super) fn keep(mut self) {
         self.is_kept = true;
     }
-}
 
-impl Drop for DestinationDir {
-    fn drop(&mut self) {
-        if self.is_kept {
-            return;
-        }
+    fn restore(&self) {
         // Entries that cannot be removed stay in a directory that was empty or missing. The caller reports
         // the original error.
         for path in &self.moved {
@@ -86,12 +89,35 @@ impl Drop for DestinationDir {
                 Err(_) => {}
             }
         }
-        drop(fs::remove_dir_all(self.scratch()));
+        if self.lock.is_some() {
+            drop(fs::remove_dir_all(self.scratch()));
+        }
         if let Some(created) = &self.created {
             // Removes only empty directories, because another program may have started to use them.
             for dir in self.path.ancestors().take_while(|dir| dir.starts_with(created)) {
                 drop(fs::remove_dir(dir));
             }
+        }
+    }
+}
+
+/// Locks a directory for an import. On a file system without locks, no import notices another.
+fn lock(path: &Path) -> Result<File, TransferError> {
+    let dir = File::open(path).map_err(TransferError::io("read", path))?;
+    match dir.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(TransferError::InUse(path.to_owned())),
+        Ok(()) | Err(TryLockError::Error(_)) => Ok(dir),
+    }
+}
+
+impl Drop for DestinationDir {
+    fn drop(&mut self) {
+        if !self.is_kept {
+            self.restore();
+        }
+        // Closing is not enough: a child that is being started may have a copy of the file.
+        if let Some(lock) = &self.lock {
+            drop(lock.unlock());
         }
     }
 }

@@ -63,12 +63,12 @@ pub enum TransferError {
         written_by: String,
     },
     /// Processes on this machine carry the marker of the run to import.
-    #[error("cannot import {run}: {processes} of its processes are running on this machine")]
+    #[error("cannot import {run}: {} of its processes are running on this machine", processes.len())]
     RunningHere {
         /// Id of the run.
         run: RunId,
-        /// Number of processes.
-        processes: usize,
+        /// PIDs of the processes.
+        processes: Vec<u32>,
     },
     /// The file has no workspace, and the request does not use an existing one.
     #[error("cannot import into {}: the workspace is not in the file", .0.display())]
@@ -76,6 +76,17 @@ pub enum TransferError {
     /// The directory for the workspace is not empty.
     #[error("cannot import into {}: it is not an empty directory", .0.display())]
     NotEmpty(PathBuf),
+    /// Another import is unpacking a workspace into the directory.
+    #[error("cannot import into {}: another import is using it", .0.display())]
+    InUse(PathBuf),
+    /// A killed import of the same workflow left one of its runs, which works in another directory.
+    #[error("cannot import into another directory: run {run} was imported before, and works in {}", cwd.display())]
+    ImportedElsewhere {
+        /// Id of the run.
+        run: RunId,
+        /// Working directory of the run.
+        cwd: PathBuf,
+    },
     /// The existing workspace cannot be used.
     #[error("cannot work in {}: {source}", path.display())]
     Workspace {
@@ -115,7 +126,16 @@ impl TransferError {
     /// Returns `true` if other arguments can fix the error, and `false` if it is caused by the state of the
     /// system.
     pub fn is_usage(&self) -> bool {
-        use TransferError::{FileExists, Large, NoWorkspace, NotEmpty, Workspace};
-        matches!(self, FileExists(_) | Large { .. } | NoWorkspace(_) | NotEmpty(_) | Workspace { .. })
+        use TransferError::{FileExists, ImportedElsewhere, InUse, Large, NoWorkspace, NotEmpty, Workspace};
+        matches!(
+            self,
+            FileExists(_)
+                | Large { .. }
+                | NoWorkspace(_)
+                | NotEmpty(_)
+                | InUse(_)
+                | ImportedElsewhere { .. }
+                | Workspace { .. }
+        )
     }
 }

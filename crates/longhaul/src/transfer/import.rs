@@ -1,6 +1,6 @@
 //! Imports a run or a workflow that was exported elsewhere. The complete file is checked before anything is created.
 //! A run appears completely or not at all, because its directory is renamed to its final name last. A workflow
-//! appears after all its runs; a killed import of a workflow can be repeated.
+//! appears after all its runs; a killed import of a workflow can be repeated into the same directory.
 
 use super::destination::DestinationDir;
 use super::manifest::{BUNDLE, Manifest, WORKFLOW, split_name};
@@ -10,11 +10,13 @@ use super::snapshot::{WorkspaceSnapshot, top_of};
 use super::{TransferError, archive};
 use crate::clock::local_now;
 use crate::find_agent::find_recorded;
-use crate::live::{RunMarker, processes_with};
+use crate::live::RunMarker;
 use jiff::Zoned;
 use longhaul_agent::default_dialect;
 use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, RunSpec, Workflow, WorkflowRecord};
-use longhaul_store::{Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan};
+use longhaul_store::{
+    Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan, remove_dir,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::env;
@@ -76,6 +78,7 @@ pub enum WorkspaceMatch {
 ///
 /// - the file is damaged, hostile or in a newer format
 /// - this home already has the run, or its processes run on this machine
+/// - an earlier import of the workflow left runs that work in another directory
 /// - the workspace cannot be created or does not exist
 /// - there is no agent to continue with
 pub fn import(
@@ -114,15 +117,8 @@ pub fn import(
     };
     let cwd = working_directory(&manifest, destination.into, file)?;
     let moved = MovedDir { from: manifest.cwd.as_path(), to: &cwd };
-    let (mut dir, mut outcome) = (PathBuf::new(), None);
-    for run in runs {
-        outcome = run.outcome;
-        dir = run.commit(moved)?.path().to_owned();
-    }
-    if let Some(workflow) = workflow {
-        outcome = workflow.outcome;
-        dir = workflow.commit(moved)?.path().to_owned();
-    }
+    check_left_runs(home, &manifest, moved)?;
+    let (dir, outcome) = commit(runs, workflow, moved)?;
     if let Some(destination_dir) = unpacked {
         destination_dir.keep();
     }
@@ -141,14 +137,64 @@ fn create_dirs(
         dirs.insert(WORKFLOW.to_owned(), home.begin_import(&home.workflows_path(), day, &manifest.run)?);
     }
     for (run, name) in manifest.run_dirs() {
-        let is_left = home.run_with_id(run)?.and_then(|dir| dir.plan().ok()).is_some_and(|plan| {
-            plan.imported.is_some() && plan.workflow.is_some_and(|position| position.id == manifest.run)
-        });
-        if !(is_left && manifest.workflow_runs.is_some()) {
+        if left_run(home, manifest, run)?.is_none() {
             dirs.insert(name, home.begin_import(&home.runs_path(), day, run)?);
         }
     }
     Ok(dirs)
+}
+
+/// Returns the plan of a run that a killed import of the same workflow left.
+fn left_run(home: &Home, manifest: &Manifest, run: &RunId) -> Result<Option<Plan>, TransferError> {
+    let is_left = |plan: &Plan| {
+        let workflow = plan.workflow.as_ref().map(|position| &position.id);
+        manifest.workflow_runs.is_some() && plan.imported.is_some() && workflow == Some(&manifest.run)
+    };
+    Ok(home.run_with_id(run)?.and_then(|dir| dir.plan().ok()).filter(is_left))
+}
+
+/// Rejects another destination than that of the runs that a killed import left.
+fn check_left_runs(home: &Home, manifest: &Manifest, moved: MovedDir<'_>) -> Result<(), TransferError> {
+    for (run, _) in manifest.run_dirs() {
+        if let Some(plan) = left_run(home, manifest, run)?
+            && let Some(origin) = &plan.imported
+            && plan.spec.cwd != moved.path_of(origin.from_cwd.as_path())
+        {
+            return Err(TransferError::ImportedElsewhere { run: run.clone(), cwd: plan.spec.cwd });
+        }
+    }
+    Ok(())
+}
+
+/// Gives the directories their final names, that of the workflow last, and returns the path of the last one with the
+/// outcome. After an error, none of them remains. The runs are locked meanwhile, so that none is recovered without its
+/// workflow.
+fn commit(
+    runs: Vec<Imported<Plan>>,
+    workflow: Option<Imported<WorkflowPlan>>,
+    moved: MovedDir<'_>,
+) -> Result<(PathBuf, Option<Outcome>), TransferError> {
+    let mut committed = Vec::new();
+    let commit_all = || {
+        let (mut dir, mut outcome) = (PathBuf::new(), None);
+        for run in runs {
+            let lock = Journal::lock(&run.dir.run_dir().journal_path())?;
+            outcome = run.outcome;
+            dir = run.commit(moved)?.path().to_owned();
+            committed.push((lock, dir.clone()));
+        }
+        if let Some(workflow) = workflow {
+            outcome = workflow.outcome;
+            dir = workflow.commit(moved)?.path().to_owned();
+        }
+        Ok::<_, TransferError>((dir, outcome))
+    };
+    let result = commit_all();
+    if result.is_err() {
+        // The caller reports the first error.
+        committed.iter().for_each(|(_, dir)| drop(remove_dir(dir)));
+    }
+    result
 }
 
 /// A directory of the exporting machine, and its new path.
@@ -266,9 +312,11 @@ impl Imported<WorkflowPlan> {
 
 /// Rejects a run or workflow whose processes run on this machine.
 fn check_stopped(run: &RunId, marker: &RunMarker) -> Result<(), TransferError> {
-    match processes_with(marker).len() {
-        0 => Ok(()),
-        processes => Err(TransferError::RunningHere { run: run.clone(), processes }),
+    let processes = marker.processes();
+    if processes.is_empty() {
+        Ok(())
+    } else {
+        Err(TransferError::RunningHere { run: run.clone(), processes })
     }
 }
 

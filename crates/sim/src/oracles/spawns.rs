@@ -53,7 +53,7 @@ fn implies(record: &Record, action: &Action) -> bool {
         }
         // A probe changes nothing, but it needs a running agent.
         Action::ProbeProcesses => matches!(record, Record::AttemptSpawned { .. }),
-        Action::Sweep => matches!(record, Record::AttemptEnded { .. }),
+        Action::Sweep => matches!(record, Record::AttemptEnded { .. } | Record::RunFinished { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
                 || matches!(record, Record::Suspended { source, .. } if Outcome::suspended(*source) == *outcome)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::Placement;
 
 fn acquire(home: &Home, session: &str, run: &str) -> Result<SessionLock, StoreError> {
     SessionLock::acquire(home, "claude", &SessionId::from(session), &RunId::from(run))
@@ -79,6 +80,20 @@ fn locks_of_a_run_without_plan_or_journal_are_kept() {
     assert!(copy.exists());
     // Its session can be resumed, as the error about its journal says.
     acquire(&home, "t", "k").expect("no run can continue it");
+}
+
+#[test]
+fn locks_of_a_run_on_an_unmounted_disk_are_kept() {
+    let (dir, home) = Home::temporary();
+    let (disk, unmounted) = (dir.path().join("disk"), dir.path().join("unmounted"));
+    let placement = Placement { runs_dir: Some(disk.clone()), ..Placement::default() };
+    let day = "2026-01-01".parse().expect("a date");
+    let run = home.create_run_at(&placement, &day, 1, &crate::plan::tests::plan()).expect("a run").dir;
+    acquire(&home, "s", run.id().as_str()).expect("free").leave();
+    fs::rename(&disk, &unmounted).expect("the test owns it");
+    assert_eq!(unused_locks(&home).count(), 0);
+    fs::rename(&unmounted, &disk).expect("the test owns it");
+    assert!(matches!(acquire(&home, "s", "k"), Err(StoreError::SessionOrphaned { .. })));
 }
 
 #[test]

@@ -62,6 +62,29 @@ fn exchange_after_result_reopens_stream() {
 }
 
 #[test]
+fn agent_awaits_reply_only_if_no_tool_runs() {
+    let request = |tool: &str| {
+        format!(
+            r#"{{"type":"control_request","request_id":"r-{tool}","request":{{"subtype":"hook_callback","callback_id":"longhaul-guard","tool_use_id":"{tool}","input":{{"tool_name":"Bash"}}}}}}"#
+        )
+    };
+    let check = |lines: &[&str], replied_lines: usize, expected: bool| {
+        let replied_bytes = lines[..replied_lines].iter().map(|line| line.len() as u64 + 1).sum();
+        assert_eq!(decoded(lines).0.awaits_reply(replied_bytes), expected, "{replied_lines} of {lines:#?}");
+    };
+    let (one, two) = (call("t1", "m1", "null"), call("t2", "m1", "null"));
+    let (one_asks, two_asks) = (request("t1"), request("t2"));
+    let one_ends = tool_result("t1", "null", "");
+    check(&[INIT, &one], 0, false);
+    check(&[INIT, &one, &one_asks], 0, true);
+    check(&[INIT, &one, &one_asks], 3, false);
+    check(&[INIT, &one, &one_asks, &one_ends], 3, false);
+    check(&[INIT, &one, &one_asks, &one_ends, &two, &two_asks], 3, true);
+    // The first call is still running.
+    check(&[INIT, &one, &one_asks, &two, &two_asks], 3, false);
+}
+
+#[test]
 fn last_result_decides() {
     let failed =
         r#"{"type":"result","subtype":"error_max_turns","is_error":true,"terminal_reason":"max_turns"}"#;
@@ -327,7 +350,7 @@ fn maps_terminal_reasons() {
 fn finish_tool_claims_done() {
     let by_tool = || DoneSignals { tool: true, line: None };
     let finish = |message: &str, thread: &str| {
-        call("t1", message, thread).replace(r#""name":"Bash""#, r#""name":"mcp__longhaul__finish""#)
+        call("t1", message, thread).replace(r#""name":"Bash""#, r#""name":"mcp__longhaul-run__finish""#)
     };
     let ok_result = tool_result("t1", "null", "");
     let refused = ok_result.replace(r#""content":"x""#, r#""content":"x","is_error":true"#);

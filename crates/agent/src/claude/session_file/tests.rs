@@ -53,6 +53,18 @@ fn recorded_files_are_whole() {
 }
 
 #[test]
+fn file_with_later_rows_of_the_attempt_is_ahead() {
+    let (earlier, later) = (parse(KILLED), parse(RESUMED));
+    let (end, last_row) = (earlier.last_row_id(), later.last_row_id());
+    let stream = format!(r#"{{"type":"assistant","uuid":"{}"}}"#, last_row.expect("a row"));
+    assert!(later.is_ahead_of(&earlier, end, stream.as_bytes()));
+    assert!(later.is_ahead_of(&earlier, last_row, b""));
+    assert!(!earlier.is_ahead_of(&later, last_row, stream.as_bytes()));
+    // Another program wrote the later rows.
+    assert!(!later.is_ahead_of(&earlier, end, b""));
+}
+
+#[test]
 fn finds_and_removes_damage() {
     let check = |file: &str, expected: Health, rest: Option<&str>| {
         assert_eq!(health(file.as_bytes()), expected, "{file}");

@@ -29,8 +29,10 @@ pub fn check() -> Option<Finding> {
     Some(if missing.is_empty() {
         Finding::ok(BOOT, format!("reads the agent's variables from {shown}"))
     } else {
-        let found =
-            format!("{shown} does not set {}: runs that need them are not recovered", missing.join(", "));
+        let found = format!(
+            "{shown} does not set {}: runs that need them do not recover or notify",
+            missing.join(", ")
+        );
         Finding::warning(BOOT, found, "longhaul recover --install, which prints how to set it")
     })
 }

@@ -5,6 +5,7 @@
 use super::unfinished_runs;
 use crate::config::find::user_file;
 use crate::next_commands::quoted;
+use longhaul::Channel;
 use longhaul::workflow::recoverable_workflows;
 use longhaul_agent::{default_dialect, dialect_named};
 use longhaul_store::{Home, StoreError, if_exists, read_regular};
@@ -75,12 +76,13 @@ impl EnvFile {
 }
 
 /// Returns the names of the variables that recovery needs: those that the unfinished runs of this home recorded,
-/// and those of this process that the agents of unfinished workflows and the default agent need.
+/// those of Slack channels of unfinished runs and workflows, and those of this process that the agents of unfinished
+/// workflows and the default agent need.
 pub fn needed(home: &Home) -> Result<BTreeSet<String>, StoreError> {
-    let mut dialects = vec![default_dialect()];
-    for workflow in recoverable_workflows(home)? {
-        let runs = workflow.plan().map(|plan| plan.runs).unwrap_or_default();
-        dialects.extend(runs.iter().filter_map(|spec| dialect_named(&spec.agent.name)));
+    let (mut dialects, mut channels) = (vec![default_dialect()], Vec::new());
+    for plan in recoverable_workflows(home)?.iter().filter_map(|workflow| workflow.plan().ok()) {
+        dialects.extend(plan.runs.iter().filter_map(|spec| dialect_named(&spec.agent.name)));
+        channels.extend(plan.notify);
     }
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut names: BTreeSet<String> =
@@ -88,7 +90,12 @@ pub fn needed(home: &Home) -> Result<BTreeSet<String>, StoreError> {
     names.retain(|name| is_set(name) && dialects.iter().any(|dialect| dialect.needs_variable(name, &is_set)));
     for plan in unfinished_runs(home)?.filter_map(|run| run.plan().ok()) {
         names.extend(plan.env.needed().map(str::to_owned));
+        channels.extend(plan.spec.notify);
     }
+    names.extend(channels.iter().filter_map(|channel| match channel.parse::<Channel>() {
+        Ok(Channel::Slack(name)) => Some(name),
+        Ok(Channel::Desktop | Channel::Ntfy(_) | Channel::Command(_)) | Err(_) => None,
+    }));
     Ok(names)
 }
 

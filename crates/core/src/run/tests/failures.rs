@@ -136,13 +136,14 @@ fn kills_unresponsive_agent() {
 #[test]
 fn unkillable_process_is_bug() {
     check_run(
-        "working; tick; tick; tick; tick; tick",
+        "working; tick; tick; tick; tick; tick; recover gone",
         expect![[r#"
             tick             stop stalled term; > term
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
-            tick             bug; > finish 70
+            tick             bug; > sweep; > finish 70
+            recover gone     recovered (finished); > sweep; > finish 70
         "#]],
     );
 }

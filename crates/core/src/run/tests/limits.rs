@@ -363,6 +363,34 @@ fn new_supervisor_counts_unsupervised_usage() {
     );
 }
 
+/// The new supervisor reads the whole stream before it enforces a time limit that has passed meanwhile.
+#[test]
+fn unsupervised_result_counts_after_time_limit() {
+    let wall = with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() });
+    let check = |rest: &str, expected| check_rest_with(&wall, WORKING, rest, expected);
+    check(
+        "+11m; recover live; open; exchange; works; ends ok; idle; exit 0",
+        expect![[r#"
+            recover live     recovered (agent_running)
+            open             -
+            exchange         -
+            ends ok          -
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep; done; > finish 0
+        "#]],
+    );
+    check(
+        "+11m; recover live; open; exchange; tick; exit 143",
+        expect![[r#"
+            recover live     recovered (agent_running)
+            open             -
+            exchange         -
+            tick             limit wall: exhausted; stop limit_reached term; > term
+            exit 143         ok -> out_of_time by limit of wall; > sweep; out_of_time by limit of wall; > finish 22
+        "#]],
+    );
+}
+
 #[test]
 fn sends_no_prompt_after_input_close() {
     check_run_with(

@@ -185,6 +185,20 @@ fn downtime_extends_probe_and_excuse() {
     );
 }
 
+/// The machine slept before the probe, and the supervisor noticed it only during the probe.
+#[test]
+fn downtime_noticed_during_probe_is_not_silence() {
+    check(
+        "+8h; tick; probing; slept 8h; probe idle 0 of 0; silent; probe idle 0 of 0",
+        expect![[r#"
+            tick             > probe
+            slept 8h         downtime 8h
+            probe idle 0 of 0 -
+            probe idle 0 of 0 stop stalled term (idle, 0 of 0 busy); > term
+        "#]],
+    );
+}
+
 #[test]
 fn excuse_applies_to_one_attempt() {
     check(

@@ -1,7 +1,8 @@
 //! The trace language: parses events and renders records and actions.
 //!
 //! In `start; spawn; open; tool; ends 529; idle; exit 1; swept; tick`, each word is an event. `+2s` advances
-//! the time, and `tick` advances it to the deadline. The notices of an attempt accumulate, so that its `exit`
+//! the time, and `tick` advances it to the deadline. `sleep 1h` advances it by the downtime that it reports, and
+//! `slept 1h` reports downtime that has passed. The notices of an attempt accumulate, so that its `exit`
 //! has the evidence of its stream. `ends` is the end of an exchange, with its result.
 //!
 //! Three events follow without a word. An inspected session is ready, unless the next word is `found`,
@@ -169,7 +170,9 @@ impl TraceRun<'_> {
         let event = self.event(words)?;
         let mut step = self.step(words, event);
         let mut results = Vec::new();
-        if step.actions.contains(&Action::Sweep) && !is_next(&["swept", "sweeping", "recover", "cancel"]) {
+        if step.actions.last() == Some(&Action::Sweep)
+            && !is_next(&["swept", "sweeping", "recover", "cancel"])
+        {
             results = self.render(&step);
             step = self.step(words, Event::Swept(0));
             let swept = step.records.remove(0);
@@ -269,6 +272,7 @@ impl TraceRun<'_> {
                 self.at = self.at + span;
                 Event::Downtime(span)
             }
+            "slept" => Event::Downtime(parse_span(rest)),
             "cancel" => Event::Cancelled(cancel_source(rest)),
             "recover" => {
                 let (found, stop) = rest.split_once("after ").unwrap_or((rest, ""));

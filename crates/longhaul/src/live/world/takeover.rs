@@ -40,8 +40,8 @@ impl LiveWorld<'_> {
         let idle = self.idle_for(run, last_at);
         let found = self.find_attempt(run).await?;
         let is_running = matches!(found, FoundAttempt::Running(_));
-        // An agent that is still running has worked all the time, unless it finished and waits for the next prompt.
-        let was_idle = idle >= IDLE_MIN && (!is_running || self.has_finished_exchange(run)?);
+        // An agent that is still running has worked all the time, unless it waits for a supervisor.
+        let was_idle = idle >= IDLE_MIN && (!is_running || self.agent_waits(run)?);
         let at = self.clock.at();
         self.subscribers.each(|each| each.on_takeover(run, at, &found));
         // A cancelled run must not start an agent first. A running agent is stopped after the takeover.
@@ -54,13 +54,16 @@ impl LiveWorld<'_> {
         Ok(Event::Downtime(idle))
     }
 
-    /// Returns whether the running agent's stream ends with a result, and no background work is running.
-    fn has_finished_exchange(&self, run: &Run) -> Result<bool, SuperviseError> {
+    /// Returns whether the running agent's stream ends with a result, or with requests that no supervisor answered,
+    /// and no background work is running.
+    fn agent_waits(&self, run: &Run) -> Result<bool, SuperviseError> {
+        let attempt = self.config.dir.attempt(run.state().attempts());
         let mut decoder = self.config.notice_decoder();
-        let stream = self.config.dir.attempt(run.state().attempts()).stream_path();
-        decode(&stream, decoder.as_mut(), |_| {})?;
+        decode(&attempt.stream_path(), decoder.as_mut(), |_| {})?;
+        let awaits_reply = decoder.awaits_reply(attempt.replied_bytes()?);
         let evidence = decoder.evidence(Exit::Unobserved, "");
-        Ok(evidence.result.is_some() && !evidence.exchange_open && evidence.background == 0)
+        let has_finished = evidence.result.is_some() && !evidence.exchange_open;
+        Ok(evidence.background == 0 && (has_finished || awaits_reply))
     }
 
     /// Returns for how long nothing of the run was running, if its agent is gone or idle. The time counts from the

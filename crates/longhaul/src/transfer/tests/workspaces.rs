@@ -1,6 +1,7 @@
 //! Tests that workspaces of every kind are restored exactly, and that the original workspace stays unchanged.
 
 use super::Homes;
+use crate::transfer::destination::DestinationDir;
 use crate::transfer::restore::restore;
 use crate::transfer::snapshot::{WorkspaceSnapshot, top_of};
 use crate::transfer::{
@@ -325,6 +326,21 @@ fn a_failed_import_leaves_the_directory_unchanged() {
     fs::write(empty.join("x"), "").expect("written");
     let full = import(&Homes::new().home, &exported.file, second).expect_err("the directory is not empty");
     assert!(matches!(full, TransferError::NotEmpty(_)));
+}
+
+#[test]
+fn only_one_import_uses_a_directory() {
+    let homes = Homes::new();
+    let into = homes.path("not/yet/there");
+    let first = DestinationDir::create(&into).expect("the path is free");
+    let unpacked = first.scratch().join("x");
+    fs::write(&unpacked, "").expect("written");
+    let second = DestinationDir::create(&into);
+    assert!(matches!(second, Err(TransferError::InUse(_))), "{second:?}");
+    assert!(unpacked.exists());
+    drop(first);
+    assert!(!into.exists());
+    drop(DestinationDir::create(&into).expect("the path is free again"));
 }
 
 #[test]
