@@ -100,7 +100,8 @@ pub(super) fn from_error_response(
 ) -> (RetryDecision, Failure) {
     let message = response.message();
     let after_s = response.retry_after_s();
-    let retry = if after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
+    let must_not_retry = http::text(&response.headers, "x-should-retry") == Some("false");
+    let retry = if must_not_retry || after_s.is_some_and(|seconds| seconds > RETRY_AFTER_MAX_S) {
         RetryDecision::GiveUp
     } else {
         RetryDecision::Retry { at_most: None, after_s }
@@ -257,7 +258,7 @@ mod tests {
     fn error_responses_map_to_measured_reactions() {
         let retry = RetryDecision::Retry { at_most: None, after_s: None };
         check(529, "Overloaded", &[], (retry, "server_error", ""));
-        check(500, "x", &[], (retry, "server_error", ""));
+        check(500, "x", &[("x-should-retry", "false")], (RetryDecision::GiveUp, "server_error", ""));
         check(429, "slow", &[], (retry, "rate_limit", ""));
         check(
             429,

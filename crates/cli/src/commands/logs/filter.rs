@@ -24,12 +24,10 @@ impl LogFilter {
         self.since.is_none() && self.attempt.is_none_or(|selected| selected == attempt)
     }
 
-    /// Returns whether a line of a transcript is selected. Lines that are not messages are selected only
-    /// without a filter.
+    /// Returns whether a line of a transcript is a selected message.
     pub fn selects_line(&mut self, line: &[u8]) -> bool {
-        self.is_all()
-            || MessageHeader::parse(line)
-                .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
+        MessageHeader::parse(line)
+            .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))
     }
 }
 
@@ -57,7 +55,6 @@ mod tests {
         ] {
             assert_eq!(filter.selects(attempt, timestamp), expected, "{attempt} {timestamp:?}");
         }
-        let mut all = LogFilter { attempt: None, since: None };
-        assert!(all.selects_line(b"not JSON") && all.selects(1, None));
+        assert!(!filter.selects_line(b"not JSON"));
     }
 }

@@ -17,6 +17,8 @@ pub struct MessageLog {
     path: PathBuf,
     read: u64,
     filter: LogFilter,
+    /// Whether lines that are not messages are printed, too: only without a filter.
+    accepts_any_line: bool,
     format: OutputFormat,
     has_printed: bool,
     attempt: u32,
@@ -28,6 +30,7 @@ impl MessageLog {
         MessageLog {
             path: dir.transcript_path(),
             read: 0,
+            accepts_any_line: filter.is_all(),
             filter,
             format,
             has_printed: false,
@@ -38,7 +41,7 @@ impl MessageLog {
 
     fn print(&mut self, line: &[u8], attempts: &mut Attempts, out: &mut dyn Write) -> io::Result<()> {
         if self.format != OutputFormat::Text {
-            if self.filter.selects_line(line) {
+            if self.accepts_any_line || self.filter.selects_line(line) {
                 let before = match (self.format, self.has_printed) {
                     (OutputFormat::Json, false) => "[\n",
                     (OutputFormat::Json, true) => ",\n",
