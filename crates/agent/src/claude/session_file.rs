@@ -99,17 +99,23 @@ impl SessionDocument {
         missing_rows::missing_rows(self, started, stream)
     }
 
-    /// Returns whether this file has rows that `other` lacks, of an attempt that started after `last_row` and wrote
-    /// this stream. That row counts, too.
-    pub fn is_ahead_of(&self, other: &SessionDocument, last_row: Option<&str>, stream: &[u8]) -> bool {
+    /// Returns whether this file has all rows of `other`, and rows that `other` lacks, of an attempt that started after
+    /// `last_row` and wrote this stream. That row counts, too.
+    pub fn is_ahead_of(
+        &self,
+        other: &SessionDocument,
+        last_row: Option<&str>,
+        stream: impl FnOnce() -> Vec<u8>,
+    ) -> bool {
         fn uuids(document: &SessionDocument) -> BTreeSet<&str> {
             document.rows.iter().map(|row| row.uuid.as_str()).collect()
         }
-        let additional = &uuids(self) - &uuids(other);
-        let is_additional = |uuid: &str| additional.contains(uuid);
-        !additional.is_empty()
+        let (own, others) = (uuids(self), uuids(other));
+        let is_additional = |uuid: &str| own.contains(uuid) && !others.contains(uuid);
+        own.len() > others.len()
+            && others.is_subset(&own)
             && (last_row.is_some_and(is_additional)
-                || lines(stream)
+                || lines(&stream())
                     .filter_map(parse::<UnwrittenEvent<'_>>)
                     .any(|event| is_additional(event.uuid.as_str())))
     }

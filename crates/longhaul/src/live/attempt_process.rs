@@ -11,10 +11,10 @@ use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart, session_prompt};
 use longhaul_core::{
-    AttemptPlan, Exit, Moment, Notice, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessId, PromptKind, Remaining, Span, SpawnError, StopLevel,
 };
 use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
-use std::{future, io};
+use std::{fs, future, io};
 
 const SIGKILL: i32 = 9;
 
@@ -140,6 +140,13 @@ impl AttemptProcess {
     /// Returns whether output is unread that the agent wrote before it was adopted.
     pub(crate) fn has_backlog(&self) -> bool {
         self.tail.has_backlog()
+    }
+
+    /// Returns the time since the agent's last output, which may be unread.
+    pub(crate) fn silent_for(&self) -> Span {
+        let written_at = fs::metadata(self.dir.stream_path()).and_then(|file| file.modified());
+        let silent = written_at.ok().and_then(|at| at.elapsed().ok());
+        Span(silent.unwrap_or_default().as_millis() as u64)
     }
 
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {

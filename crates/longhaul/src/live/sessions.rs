@@ -205,9 +205,10 @@ impl<'a> SessionFiles<'a> {
             FileCondition::Damaged | FileCondition::Whole => {
                 let own = &loaded.as_ref().ok()?.document;
                 let (attempt, baseline) = self.last_attempt(session)?;
-                let (last_row, stream) = (baseline.last_row.as_deref(), stream_of(&attempt));
+                let last_row = baseline.last_row.as_deref();
                 self.best_file(session, |file| {
-                    file.as_ref().is_ok_and(|file| file.document.is_ahead_of(own, last_row, &stream))
+                    file.as_ref()
+                        .is_ok_and(|file| file.document.is_ahead_of(own, last_row, || stream_of(&attempt)))
                 })
             }
         }

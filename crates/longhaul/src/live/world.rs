@@ -420,7 +420,11 @@ impl LiveWorld<'_> {
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
         }
-        let frozen = frozen_time(started.elapsed(), remaining);
+        let mut frozen = frozen_time(started.elapsed(), remaining);
+        if let Some(attempt) = self.attempt.as_ref().filter(|_| frozen > Span::ZERO) {
+            // If only this process was frozen, as by Ctrl-Z, the agent has worked and written meanwhile.
+            frozen = frozen.min(attempt.silent_for());
+        }
         if Instant::now() >= self.next_poll {
             self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
             // A file system that other machines share does not report what they write.

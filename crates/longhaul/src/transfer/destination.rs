@@ -4,6 +4,7 @@
 //! which no later import uses as a new directory.
 
 use super::TransferError;
+use longhaul_store::{if_exists, remove_dir};
 use std::fs::{self, DirEntry, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -49,7 +50,7 @@ impl DestinationDir {
         destination.lock = Some(lock(path)?);
         // Another import may have used the directory before it was locked.
         DestinationDir::check(path)?;
-        drop(fs::remove_dir_all(destination.scratch()));
+        if_exists(remove_dir(&destination.scratch())).map_err(TransferError::io("remove", path))?;
         fs::create_dir(destination.scratch()).map_err(TransferError::io("create", path))?;
         Ok(destination)
     }

@@ -17,6 +17,7 @@ use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, RunSpec, Workflow
 use longhaul_store::{
     Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan, remove_dir,
 };
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::env;
@@ -27,6 +28,8 @@ use std::path::{Component, Path, PathBuf};
 
 // Streams of small runs may compress to less than a tenth. This amount fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
+// macOS allows no more.
+const OPEN_FILES: u64 = 10_240;
 
 /// The destination of an exported run.
 #[derive(Clone, Copy, Debug)]
@@ -174,6 +177,7 @@ fn commit(
     workflow: Option<Imported<WorkflowPlan>>,
     moved: MovedDir<'_>,
 ) -> Result<(PathBuf, Option<Outcome>), TransferError> {
+    raise_file_limit();
     let mut committed = Vec::new();
     let commit_all = || {
         let (mut dir, mut outcome) = (PathBuf::new(), None);
@@ -192,9 +196,24 @@ fn commit(
     let result = commit_all();
     if result.is_err() {
         // The caller reports the first error.
-        committed.iter().for_each(|(_, dir)| drop(remove_dir(dir)));
+        for (_, dir) in &committed {
+            // Under another name, a half removed run is none.
+            let hidden =
+                dir.with_file_name(format!(".removed-{}", dir.file_name().unwrap_or_default().display()));
+            let _ = fs::rename(dir, &hidden).and_then(|()| remove_dir(&hidden));
+        }
     }
     result
+}
+
+/// Allows this process to open more files, because each run of a workflow has a lock.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    if limit.current.is_some_and(|current| current < wanted) {
+        // Most imports need no more.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
+    }
 }
 
 /// A directory of the exporting machine, and its new path.

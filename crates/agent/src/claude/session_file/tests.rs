@@ -56,12 +56,16 @@ fn recorded_files_are_whole() {
 fn file_with_later_rows_of_the_attempt_is_ahead() {
     let (earlier, later) = (parse(KILLED), parse(RESUMED));
     let (end, last_row) = (earlier.last_row_id(), later.last_row_id());
-    let stream = format!(r#"{{"type":"assistant","uuid":"{}"}}"#, last_row.expect("a row"));
-    assert!(later.is_ahead_of(&earlier, end, stream.as_bytes()));
-    assert!(later.is_ahead_of(&earlier, last_row, b""));
-    assert!(!earlier.is_ahead_of(&later, last_row, stream.as_bytes()));
+    let stream = || format!(r#"{{"type":"assistant","uuid":"{}"}}"#, last_row.expect("a row")).into_bytes();
+    assert!(later.is_ahead_of(&earlier, end, stream));
+    assert!(later.is_ahead_of(&earlier, last_row, Vec::new));
+    assert!(!earlier.is_ahead_of(&later, last_row, stream));
     // Another program wrote the later rows.
-    assert!(!later.is_ahead_of(&earlier, end, b""));
+    assert!(!later.is_ahead_of(&earlier, end, Vec::new));
+    // A person continued the earlier file.
+    let row = r#"{"type":"user","uuid":"9b5d0f0e-6c0e-4a53-9d1c-0d8a6f1f7f11","message":{"role":"user","content":"x"}}"#;
+    let continued = parse([KILLED, row.as_bytes(), b"\n"].concat().leak());
+    assert!(!later.is_ahead_of(&continued, end, stream));
 }
 
 #[test]

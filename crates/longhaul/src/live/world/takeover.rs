@@ -60,7 +60,8 @@ impl LiveWorld<'_> {
         let attempt = self.config.dir.attempt(run.state().attempts());
         let mut decoder = self.config.notice_decoder();
         decode(&attempt.stream_path(), decoder.as_mut(), |_| {})?;
-        let awaits_reply = decoder.awaits_reply(attempt.replied_bytes()?);
+        // Only the time that counts depends on the file.
+        let awaits_reply = attempt.replied_bytes().is_ok_and(|bytes| decoder.awaits_reply(bytes));
         let evidence = decoder.evidence(Exit::Unobserved, "");
         let has_finished = evidence.result.is_some() && !evidence.exchange_open;
         Ok(evidence.background == 0 && (has_finished || awaits_reply))
