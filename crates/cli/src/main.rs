@@ -71,7 +71,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints the error of a command that Longhaul starts itself.
+/// Returns the exit code of a command, and prints its error.
 fn exit_code(result: Result<u8, Failure>) -> ExitCode {
     result.map_or_else(
         |failure| {

@@ -82,7 +82,7 @@ pub use longhaul_core::{OsText, rfc3339};
 pub use notify_receipts::NotifyFiles;
 pub use plan::{Binary, ImportOrigin, Inherited, Plan};
 pub use redact::redact;
-pub use remove::{OUTSIDE_LINK, remove_dir};
+pub use remove::{OUTSIDE_LINK, REMOVED_PREFIX, remove_dir};
 pub use run_dir::RunDir;
 pub use run_id::is_run_id;
 pub use section_log::add_section;

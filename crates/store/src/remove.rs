@@ -10,8 +10,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
-// A killed removal leaves a hidden directory, which the next one removes.
-const REMOVED_PREFIX: &str = ".removed-";
+/// Start of the name of a directory that is being removed. A killed removal leaves it, and the next one removes it.
+pub const REMOVED_PREFIX: &str = ".removed-";
 /// Name of a link in the temporary directory of an export or an import. It leads to a temporary path outside
 /// the home.
 pub const OUTSIDE_LINK: &str = "outside";

@@ -109,14 +109,14 @@ const EXAMPLES: &[&str] = &[
     "completions elvish >> ~/.config/elvish/rc.elv",
 ];
 
-/// Adds the examples to the help of a command, and a note below them. Hidden commands have no examples.
+/// Adds the examples to the help of a command, and a note below them.
 pub(super) fn with_examples(command: Command) -> Command {
     let name = command.get_name();
     let is_of_command = |line: &&&str| line.split(' ').next() == Some(name);
     let examples: String =
         EXAMPLES.iter().filter(is_of_command).map(|line| format!("\n  longhaul {line}")).collect();
     let note = note(name).map_or_else(String::new, |note| format!("\n\n{note}"));
-    if examples.is_empty() { command } else { command.after_help(format!("Examples:{examples}{note}")) }
+    command.after_help(format!("Examples:{examples}{note}"))
 }
 
 fn note(command: &str) -> Option<&'static str> {

@@ -11,9 +11,10 @@ use crate::failpoints::{self, Failpoint};
 use longhaul_agent::transcript_message::TranscriptMessage;
 use longhaul_agent::{AgentRequest, Decoder, Invocation, SessionStart, session_prompt};
 use longhaul_core::{
-    AttemptPlan, Exit, Moment, Notice, ProcessId, PromptKind, Remaining, Span, SpawnError, StopLevel,
+    AttemptPlan, Exit, Moment, Notice, ProcessId, PromptKind, Remaining, SpawnError, StopLevel,
 };
 use longhaul_store::{AttemptDir, AttemptExit, SessionBaseline, StoreError};
+use std::time::Duration;
 use std::{fs, future, io};
 
 const SIGKILL: i32 = 9;
@@ -143,10 +144,9 @@ impl AttemptProcess {
     }
 
     /// Returns the time since the agent's last output, which may be unread.
-    pub(crate) fn silent_for(&self) -> Span {
+    pub(crate) fn silent_for(&self) -> Duration {
         let written_at = fs::metadata(self.dir.stream_path()).and_then(|file| file.modified());
-        let silent = written_at.ok().and_then(|at| at.elapsed().ok());
-        Span(silent.unwrap_or_default().as_millis() as u64)
+        written_at.ok().and_then(|at| at.elapsed().ok()).unwrap_or_default()
     }
 
     pub(crate) fn read_chunk(&mut self) -> io::Result<Option<StreamChunk<'_>>> {

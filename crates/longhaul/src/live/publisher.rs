@@ -23,7 +23,7 @@ pub(crate) struct Publisher<'a> {
     /// Whether the files name this supervisor. They are written even if the first step records nothing, because a
     /// dead supervisor's watchdog waits for a change.
     names_this_supervisor: bool,
-    /// The usage of which attempt was written last.
+    /// The attempt whose usage was written last, and that usage.
     written_usage: Option<(u32, Usage)>,
     cost_reader: Option<CostBreakdownReader>,
     model: Option<String>,

@@ -96,25 +96,20 @@ impl<'a> SessionFiles<'a> {
         let inspected = inspected.filter(|loaded| loaded.path == path && loaded.is_current());
         let loaded = inspected.map_or_else(|| self.load(&path), Ok);
         let may_copy = matches!(plan.strategy, Some(ResumeStrategy::Relocate | ResumeStrategy::Fork));
+        let may_repair = matches!(plan.strategy, Some(ResumeStrategy::Repair | ResumeStrategy::Fork));
         let elsewhere = if may_copy { self.find_elsewhere(from, &loaded) } else { None };
-        let loaded = match (plan.strategy, condition(&loaded), elsewhere) {
-            (_, _, Some(found)) => {
+        let loaded = match (condition(&loaded), elsewhere) {
+            (_, Some(found)) => {
                 self.copy(from, &found, loaded.as_ref().ok(), &path)?;
                 self.load(&path)
             }
-            (
-                Some(ResumeStrategy::Repair | ResumeStrategy::Fork),
-                FileCondition::Damaged | FileCondition::Whole,
-                None,
-            ) => {
+            (FileCondition::Absent | FileCondition::Empty, None) if may_copy => {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            (FileCondition::Damaged | FileCondition::Whole, None) if may_repair => {
                 let damaged = loaded?;
                 if self.repair(from, &damaged)? { self.load(&path) } else { Ok(damaged) }
             }
-            (
-                Some(ResumeStrategy::Relocate | ResumeStrategy::Fork),
-                FileCondition::Absent | FileCondition::Empty,
-                None,
-            ) => return Err(io::ErrorKind::NotFound.into()),
             _ => loaded,
         };
         let Ok(LoadedSession { document, .. }) = loaded else { return Ok(PreparedSession::default()) };

@@ -420,11 +420,8 @@ impl LiveWorld<'_> {
             exit = exited => exit?,
             () = self.processes.search(&self.config.marker), if is_live => {}
         }
-        let mut frozen = frozen_time(started.elapsed(), remaining);
-        if let Some(attempt) = self.attempt.as_ref().filter(|_| frozen > Span::ZERO) {
-            // If only this process was frozen, as by Ctrl-Z, the agent has worked and written meanwhile.
-            frozen = frozen.min(attempt.silent_for());
-        }
+        let silence = || self.attempt.as_ref().map(AttemptProcess::silent_for);
+        let frozen = frozen_time(started.elapsed(), remaining, silence);
         if Instant::now() >= self.next_poll {
             self.next_poll = Instant::now() + POLL_INTERVAL_LIVE;
             // A file system that other machines share does not report what they write.
@@ -486,11 +483,16 @@ impl OneShotRun {
     }
 }
 
-/// Returns for how long this process was frozen during a wait of `waited` that was planned to take at most `planned`.
-/// A suspended batch job or a paused container freezes its agent, too.
-fn frozen_time(waited: Duration, planned: Duration) -> Span {
-    let is_frozen = waited > planned * 2 + DELAY_MAX;
-    if is_frozen { Span(waited.saturating_sub(planned).as_millis() as u64) } else { Span::ZERO }
+/// Returns for how long this process and its agent were frozen during a wait of `waited` that was planned to take at
+/// most `planned`, as in a suspended batch job or a paused container. If only this process was frozen, as by Ctrl-Z, the
+/// agent has worked until its last output. Output just now says nothing: an agent also writes as soon as it continues.
+fn frozen_time(waited: Duration, planned: Duration, silence: impl FnOnce() -> Option<Duration>) -> Span {
+    if waited <= planned * 2 + DELAY_MAX {
+        return Span::ZERO;
+    }
+    let silent = silence().filter(|silent| *silent > DELAY_MAX);
+    let frozen = waited.saturating_sub(planned).min(silent.unwrap_or(Duration::MAX));
+    Span(frozen.as_millis() as u64)
 }
 
 /// Returns `true` if the process may have exited by a signal that this supervisor also receives. The exit of
@@ -513,14 +515,20 @@ mod tests {
 
     #[test]
     fn only_a_long_delay_is_a_freeze() {
-        let check = |waited, planned, expected| {
-            let frozen = frozen_time(Duration::from_secs(waited), Duration::from_secs(planned));
-            assert_eq!(frozen, Span::from_secs(expected), "{waited} s instead of {planned} s");
+        let check = |waited, planned, silent: Option<u64>, expected| {
+            let silence = || silent.map(Duration::from_secs);
+            let frozen = frozen_time(Duration::from_secs(waited), Duration::from_secs(planned), silence);
+            assert_eq!(frozen, Span::from_secs(expected), "{waited} s instead of {planned} s, {silent:?}");
         };
-        check(0, 2, 0);
-        check(14, 2, 0);
-        check(15, 2, 13);
-        check(70, 30, 0);
-        check(3 * 3600, 0, 3 * 3600);
+        check(0, 2, None, 0);
+        check(14, 2, None, 0);
+        check(15, 2, None, 13);
+        check(70, 30, None, 0);
+        check(3 * 3600, 0, None, 3 * 3600);
+        // The agent was silent before, or wrote as soon as it continued.
+        check(3 * 3600, 2, Some(4 * 3600), 3 * 3600 - 2);
+        check(3 * 3600, 2, Some(1), 3 * 3600 - 2);
+        // It worked for two hours, and then waited for its supervisor.
+        check(3 * 3600, 2, Some(3600), 3600);
     }
 }

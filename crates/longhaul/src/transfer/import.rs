@@ -15,9 +15,9 @@ use jiff::Zoned;
 use longhaul_agent::default_dialect;
 use longhaul_core::{AgentProgram, Moment, Outcome, Run, RunId, RunSpec, Workflow, WorkflowRecord};
 use longhaul_store::{
-    Binary, Day, Home, ImportedDir, Journal, Plan, RunDir, WorkflowDir, WorkflowPlan, remove_dir,
+    Binary, Day, Home, ImportedDir, Journal, Plan, REMOVED_PREFIX, RunDir, WorkflowDir, WorkflowPlan,
+    remove_dir,
 };
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::env;
@@ -28,8 +28,6 @@ use std::path::{Component, Path, PathBuf};
 
 // Streams of small runs may compress to less than a tenth. This amount fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
-// macOS allows no more.
-const OPEN_FILES: u64 = 10_240;
 
 /// The destination of an exported run.
 #[derive(Clone, Copy, Debug)]
@@ -170,19 +168,19 @@ fn check_left_runs(home: &Home, manifest: &Manifest, moved: MovedDir<'_>) -> Res
 }
 
 /// Gives the directories their final names, that of the workflow last, and returns the path of the last one with the
-/// outcome. After an error, none of them remains. The runs are locked meanwhile, so that none is recovered without its
-/// workflow.
+/// outcome. After an error, none of them remains. Unfinished runs are locked meanwhile, so that none is recovered without
+/// its workflow.
 fn commit(
     runs: Vec<Imported<Plan>>,
     workflow: Option<Imported<WorkflowPlan>>,
     moved: MovedDir<'_>,
 ) -> Result<(PathBuf, Option<Outcome>), TransferError> {
-    raise_file_limit();
     let mut committed = Vec::new();
     let commit_all = || {
         let (mut dir, mut outcome) = (PathBuf::new(), None);
         for run in runs {
-            let lock = Journal::lock(&run.dir.run_dir().journal_path())?;
+            let lock = || Journal::lock(&run.dir.run_dir().journal_path());
+            let lock = run.outcome.is_none().then(lock).transpose()?;
             outcome = run.outcome;
             dir = run.commit(moved)?.path().to_owned();
             committed.push((lock, dir.clone()));
@@ -198,22 +196,12 @@ fn commit(
         // The caller reports the first error.
         for (_, dir) in &committed {
             // Under another name, a half removed run is none.
-            let hidden =
-                dir.with_file_name(format!(".removed-{}", dir.file_name().unwrap_or_default().display()));
+            let name = dir.file_name().unwrap_or_default().display();
+            let hidden = dir.with_file_name(format!("{REMOVED_PREFIX}{name}"));
             let _ = fs::rename(dir, &hidden).and_then(|()| remove_dir(&hidden));
         }
     }
     result
-}
-
-/// Allows this process to open more files, because each run of a workflow has a lock.
-fn raise_file_limit() {
-    let limit = getrlimit(Resource::Nofile);
-    let wanted = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
-    if limit.current.is_some_and(|current| current < wanted) {
-        // Most imports need no more.
-        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), ..limit });
-    }
 }
 
 /// A directory of the exporting machine, and its new path.
