@@ -10,7 +10,7 @@ import type {
   StatusFlags,
 } from './flags.js';
 
-/** `90s`, `5m` or `1h30m`; a bare number is seconds. Limits also accept `none`. */
+/** `90s`, `5m`, `1h30m` or `2d`; a bare number is seconds. Limits also accept `none`. */
 export type Duration = string | number;
 /** An amount, such as `5`, `2M` or `8G`; `none` means unlimited. */
 export type Amount = number | string;

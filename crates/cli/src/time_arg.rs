@@ -33,13 +33,13 @@ fn read(text: &str, now: &Zoned) -> Option<Zoned> {
     }
     // `22:31:05` would also parse as a duration, but here it is a time.
     if !text.contains(':') {
-        // A bare number is seconds.
-        if let Ok(span) = duration(text) {
-            return now.checked_sub(span.to_std()).ok();
-        }
         // A calendar day can have 23 or 25 hours.
         if let Ok(span) = text.parse::<jiff::Span>() {
             return now.checked_sub(span).ok().filter(|_| !span.is_negative());
+        }
+        // A bare number is seconds.
+        if let Ok(span) = duration(text) {
+            return now.checked_sub(span.to_std()).ok();
         }
     }
     if let Ok(timestamp) = text.parse::<Timestamp>() {

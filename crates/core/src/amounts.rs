@@ -1,6 +1,7 @@
 //! Parses amounts as people write them: money, durations and sizes. Never decides what a zero means.
 
 use crate::{Span, Usd};
+use jiff::SpanRelativeTo;
 
 /// The text of a setting that is unlimited or empty.
 pub(crate) const NONE: &str = "none";
@@ -23,18 +24,19 @@ pub fn parse_dollars(text: &str) -> Result<Usd, String> {
     Ok(amount)
 }
 
-/// Parses `90`, `90s`, `5m`, `1h30m`, `250ms`. A bare number is seconds.
+/// Parses `90`, `90s`, `5m`, `1h30m`, `2d`, `250ms`. A bare number is seconds; a day has 24 hours.
 ///
 /// # Errors
 ///
 /// Returns the expected form if the text is not a duration.
 pub fn parse_duration(text: &str) -> Result<Span, String> {
-    let hint = "expected a duration like 90s, 5m or 1h30m; a bare number is seconds";
+    let hint = |_| "expected a duration like 90s, 5m, 1h30m or 2d; a bare number is seconds".to_owned();
     if let Ok(seconds) = text.trim().parse::<u64>() {
         return Ok(Span::from_secs(seconds));
     }
-    let parsed: jiff::SignedDuration = text.trim().parse().map_err(|_| hint.to_owned())?;
-    u64::try_from(parsed.as_millis()).map(Span).map_err(|_| hint.to_owned())
+    let parsed: jiff::Span = text.trim().parse().map_err(hint)?;
+    let parsed = parsed.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(hint)?;
+    u64::try_from(parsed.as_millis()).map(Span).map_err(|_| "a duration is not negative".to_owned())
 }
 
 /// Parses `8G`, `900M`, `500 MB` or `1.5GiB` to bytes. Units are powers of 1024.
@@ -99,10 +101,17 @@ mod tests {
 
     #[test]
     fn parses_durations() {
-        for (text, millis) in [("90", 90_000), ("1h30m", 5_400_000), ("250ms", 250), (" 2s ", 2_000)] {
+        for (text, millis) in [
+            ("90", 90_000),
+            ("1h30m", 5_400_000),
+            ("250ms", 250),
+            (" 2s ", 2_000),
+            ("2d", 172_800_000),
+            ("1w", 604_800_000),
+        ] {
             assert_eq!(parse_duration(text), Ok(Span(millis)), "{text}");
         }
-        for text in ["", "soon", "-1h", "1 fortnight"] {
+        for text in ["", "soon", "-1h", "1 fortnight", "2 months"] {
             assert!(parse_duration(text).is_err(), "{text}");
         }
     }

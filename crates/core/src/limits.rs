@@ -257,6 +257,12 @@ impl Limit {
         }
     }
 
+    /// Says that the limit ended the run: `the budget ended the run`. The reserve, or a wait for which too little was
+    /// left, can end it before the limit is exhausted.
+    pub fn describe_end(self) -> String {
+        format!("{} ended the run", self.describe())
+    }
+
     /// Returns the outcome of a run that reached the limit.
     pub fn outcome(self) -> OutcomeKind {
         match self {

@@ -90,6 +90,9 @@ impl Zig {
             let mut frameworks = OsString::from("-Lframework=");
             frameworks.push(self.root.join(FRAMEWORKS));
             rust.push(frameworks);
+        } else {
+            // A fixed address, for the reason that the build script of the program states.
+            rust.push("-Crelocation-model=static".into());
         }
         let path = env::var_os("PATH").unwrap_or_default();
         let paths = [self.bin.clone()].into_iter().chain(env::split_paths(&path));

@@ -126,25 +126,21 @@ fn note(command: &str) -> Option<&'static str> {
         "hint" => "The next phase whose prompt uses `hints` receives the text, once.",
         "mcp" => "A client starts `longhaul mcp` itself. See docs/mcp.md for the tools.",
         "diff" => {
-            "\
-Compares all files of the git repository that git does not ignore, committed or not: before the run
-started, and when it finished. An unfinished run is compared with the current files."
+            "Compares all files of the git repository that git does not ignore, committed or not: before the run started, \
+            and when it finished. An unfinished run is compared with the current files."
         }
         "gsd" => {
-            "\
-Called as `openclawpack`, for example by a link of that name, the program accepts these commands without `gsd`
-and prints the results of openclawpack."
+            "Called as `openclawpack`, for example by a link of that name, the program accepts these commands without \
+            `gsd` and prints the results of openclawpack."
         }
         "export" => {
-            "\
-The file holds HEAD with its whole history, staged changes, and every other file that git does not ignore.
-It holds no remotes, settings, hooks or other branches. The workspace is not changed. A workflow is exported
-with all its runs."
+            "The file holds HEAD with its whole history, staged changes, and every other file that git does not ignore. \
+            It holds no remotes, settings, hooks or other branches. The workspace is not changed. A workflow is \
+            exported with all its runs."
         }
         "import" => {
-            "\
-The run continues with the prompt, the agent arguments and the files of the archive: import only what you
-would run yourself."
+            "The run continues with the prompt, the agent arguments and the files of the archive: import only what you \
+            would run yourself."
         }
         "completions" => {
             "\

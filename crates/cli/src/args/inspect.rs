@@ -184,7 +184,7 @@ pub struct ReportArgs {
     /// Format of the report: an HTML page, text of 100 columns, or JSON [default: html]
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub format: Option<ReportFormat>,
-    /// The file to write; `-` is stdout [default: `reports/report-DATE.html` in `$LONGHAUL_HOME`; stdout for
+    /// The file to write; `-` is stdout [default: `reports/report-DATE.html`, or `report-RUN.html`, in `$LONGHAUL_HOME`; stdout for
     /// text and JSON]
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -1,5 +1,6 @@
 //! The flags for learning: sessions receive the playbook, and Longhaul learns from them.
 
+use super::limits::count;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser};
 use longhaul_playbook::database::JudgeKind;
@@ -19,8 +20,12 @@ pub struct RunLearnArgs {
     #[arg(long, value_name = "JUDGE", value_parser = judge(), hide_short_help = true)]
     pub learn_judge: Option<JudgeKind>,
     /// Maximum number of playbook tokens per session; the points that match the prompt best come first
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = tokens, hide_short_help = true)]
     pub learn_tokens: Option<u64>,
+}
+
+fn tokens(text: &str) -> Result<u64, String> {
+    count(text).and_then(|tokens| if tokens > 0 { Ok(tokens) } else { Err("expected at least 1".to_owned()) })
 }
 
 /// Reads the name of a judge.

@@ -134,7 +134,7 @@ fn memory_limit(text: &str) -> Result<u64, String> {
 }
 
 /// Reads `1000`, `1_000`, `500k` or `2M`.
-fn count(text: &str) -> Result<u64, String> {
+pub(super) fn count(text: &str) -> Result<u64, String> {
     let hint = || "expected a number of tokens, like 200000, 500k or 2M".to_owned();
     let digits = text.trim().replace('_', "");
     let (digits, unit) = match digits.strip_suffix(['k', 'K']) {

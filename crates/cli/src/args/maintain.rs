@@ -88,13 +88,13 @@ pub struct GcArgs {
     pub dry_run: bool,
 }
 
-/// Reads `30d`, or any other duration.
+/// Reads a duration. A bare number needs a unit: who types 30 for days would lose every run but the newest.
 fn age(text: &str) -> Result<Span, String> {
-    let days = text.trim().strip_suffix('d').and_then(|days| days.parse::<u64>().ok());
-    match days {
-        Some(days) => Ok(Span::from_hours(days.saturating_mul(24))),
-        None => duration(text).map_err(|_| "expected a duration like 30d, 12h or 90m".to_owned()),
-    }
+    let has_unit = text.contains(char::is_alphabetic);
+    duration(text)
+        .ok()
+        .filter(|_| has_unit)
+        .ok_or_else(|| "expected a duration with its unit, like 30d, 4w or 12h".to_owned())
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use std::num::NonZeroU32;
 
 /// The form of durations, for the top of a new configuration file. The help states it too.
 pub const DURATIONS: &str =
-    "Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.";
+    "Durations are like 90s, 5m, 1h30m or 2d; a bare number is seconds; `none` means unlimited.";
 
 /// The policy: a preset, and what the flags change in it.
 #[derive(Clone, Debug, Default, Args)]

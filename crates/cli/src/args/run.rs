@@ -2,6 +2,7 @@
 
 use super::agent::model;
 use super::learn::RunLearnArgs;
+use super::limits::count;
 use super::{AgentArgs, AgentKind, EventsArgs, KeepGoingArgs, LimitArgs, NotifyArgs, PolicyArgs, WrapUpArgs};
 use clap::Args;
 use longhaul_agent::UrlPattern;
@@ -50,7 +51,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SESSION", value_parser = session_name, conflicts_with = "resume", help_heading = "Agent and session", hide_short_help = true)]
     pub resume_or_new: Option<String>,
     /// Maximum size of the handoff prompt, in tokens [default: 12000]
-    #[arg(long, value_name = "N", default_value_t = longhaul_core::HANDOFF_TOKENS_MAX, hide_default_value = true, help_heading = "Handoff and learning", hide_short_help = true)]
+    #[arg(long, value_name = "N", value_parser = count, default_value_t = longhaul_core::HANDOFF_TOKENS_MAX, hide_default_value = true, help_heading = "Handoff and learning", hide_short_help = true)]
     pub handoff_tokens: u64,
     /// Summarize older work in the handoff prompt with this model
     ///

@@ -48,6 +48,8 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         }
     });
     screen.close();
+    // The writer ends when nothing can send events any more.
+    drop(events_of_run);
     events::close(events);
     match result? {
         Ok(report) => {

@@ -66,16 +66,17 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
                 (false, false) => DiffFormat::Patch { binary: !out::stdout_is_terminal() },
             };
             let body = runtime.block_on(diff.render(format)).map_err(|error| failure(&dir, error))?;
-            print_text(global, &dir, &diff, format, &body);
+            let summary = text::summary(dir.id(), &diff, !args.paths.is_empty());
+            print_text(global, &summary, format, &body);
         }
     }
     text::notes(&diff).iter().for_each(|note| print_status(note));
     Ok(0)
 }
 
-fn print_text(global: &GlobalArgs, dir: &RunDir, diff: &WorkspaceDiff, format: DiffFormat, body: &[u8]) {
+fn print_text(global: &GlobalArgs, summary: &str, format: DiffFormat, body: &[u8]) {
     let separator = if body.is_empty() { "" } else { "\n" };
-    let summary = format!("{}\n{separator}", text::summary(dir.id(), diff));
+    let summary = format!("{summary}\n{separator}");
     let text = match format {
         // Programs read one name on each line.
         DiffFormat::NameOnly => body.to_vec(),

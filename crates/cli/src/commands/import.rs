@@ -3,10 +3,14 @@
 use super::export::omission_notes;
 use crate::args::{GlobalArgs, ImportArgs};
 use crate::failure::Failure;
+use crate::next_commands::commands_of;
 use crate::open_home;
+use crate::output::time::TimeFormat;
 use crate::output::{self, print_status};
+use crate::workflow_history::WorkflowHistory;
 use longhaul::transfer::{ImportDestination, ImportReport, SessionEntry, WorkspaceMatch, import as unpack};
 use longhaul_core::{OutcomeKind, RunId};
+use longhaul_store::Home;
 use serde::Serialize;
 
 /// Output of the command. JSON keys are only added, never removed.
@@ -63,12 +67,12 @@ pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
         agent_path: args.agent_path.as_deref(),
     };
     let imported = unpack(&home, &args.file, destination)?;
-    print(&imported, global);
+    print(&imported, next(&home, &imported), global);
     notes(&imported).iter().for_each(|line| print_status(line));
     Ok(0)
 }
 
-fn print(imported: &ImportReport, global: &GlobalArgs) {
+fn print(imported: &ImportReport, next: String, global: &GlobalArgs) {
     let ImportReport { dir, cwd, manifest, outcome, workspace } = imported;
     let (id, dir) = (&manifest.run, dir.display().to_string());
     let outcome = outcome.map(|outcome| outcome.kind);
@@ -82,7 +86,7 @@ fn print(imported: &ImportReport, global: &GlobalArgs) {
         cwd: cwd.display().to_string(),
         workspace: *workspace,
         sessions: &manifest.sessions,
-        next: next(imported),
+        next,
     };
     output::print_output(global, &printed, || {
         let subject = if printed.run.is_some() { "Run" } else { "Workflow" };
@@ -90,14 +94,21 @@ fn print(imported: &ImportReport, global: &GlobalArgs) {
     });
 }
 
-fn next(imported: &ImportReport) -> String {
-    let ImportReport { outcome, manifest, .. } = imported;
-    let command = match outcome {
-        Some(outcome) if outcome.kind == OutcomeKind::Done => "show",
-        None if manifest.workflow_runs.is_some() => "recover",
-        Some(_) | None => "resume",
+/// Returns the command that continues or shows the run or the workflow, as `why` prints it.
+fn next(home: &Home, imported: &ImportReport) -> String {
+    let ImportReport { dir, outcome, manifest, .. } = imported;
+    let commands = if manifest.workflow_runs.is_none() {
+        commands_of(dir)
+    } else {
+        let clock = TimeFormat::here();
+        let found = home.find_workflow(manifest.run.as_str()).ok().flatten();
+        let history = found.and_then(|dir| WorkflowHistory::read(home, dir, &clock).ok());
+        history.map(|history| history.next_step(&clock).commands).unwrap_or_default()
     };
-    format!("longhaul {command} {}", manifest.run)
+    commands.into_iter().next().unwrap_or_else(|| {
+        let command = if outcome.is_some() { "show" } else { "resume" };
+        format!("longhaul {command} {}", manifest.run)
+    })
 }
 
 fn notes(imported: &ImportReport) -> Vec<String> {

@@ -4,7 +4,7 @@ pub mod env_file;
 mod service;
 mod unit;
 
-pub use service::is_installed;
+pub use service::{is_enabled, is_installed};
 
 use super::loop_workflow;
 use super::runs::{Row, table};

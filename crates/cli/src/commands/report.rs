@@ -41,16 +41,21 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let (now, clock) = (Zoned::now(), TimeFormat::here());
     let format = format(global, args)?;
     let home = open_home::locate()?;
+    let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
     let destination = match (&args.output, format) {
         (Some(path), _) => ReportDestination::new(path)?,
         (None, ReportFormat::Html) => {
-            ReportDestination::in_home(&home, &format!("report-{}.html", now.date()))?
+            let subject = match &target {
+                Some(RunOrWorkflow::Run(dir)) => dir.id().to_string(),
+                Some(RunOrWorkflow::Workflow(dir)) => dir.id().to_string(),
+                None => now.date().to_string(),
+            };
+            ReportDestination::in_home(&home, &format!("report-{subject}.html"))?
         }
         (None, ReportFormat::Text | ReportFormat::Json) => ReportDestination::Stdout,
     };
     let at = output::now();
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
-    let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
     let ((run, since), inputs, workflows) = match target {
         Some(RunOrWorkflow::Run(dir)) => {
             ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)], Vec::new())

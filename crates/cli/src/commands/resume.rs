@@ -7,7 +7,7 @@ use crate::output::lifecycle::Lifecycle;
 use crate::output::print_status;
 use crate::{changes, limit_flags, open_home, prompt_arg};
 use longhaul::{ResumeOptions, RunStart, fork_request};
-use longhaul_core::{OutcomeKind, Policy, ResumeRequest};
+use longhaul_core::{OutcomeKind, Phase, Policy, ResumeRequest};
 use longhaul_store::{Journal, RunDir};
 
 // Default prompt of a fork.
@@ -77,9 +77,13 @@ fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
 /// Reports that an orphaned run is taken over, as by `longhaul recover`.
 fn print_supervisor_death(dir: &RunDir) -> Result<(), Failure> {
     let is_locked = Journal::is_locked(&dir.journal_path())?;
-    let is_finished = open_home::replay(dir)?.state().outcome().is_some();
-    if !is_locked && !is_finished {
-        print_status(&format!("the supervisor of run {} died; recovering it", dir.id()));
+    if is_locked {
+        return Ok(());
+    }
+    match &open_home::replay(dir)?.state().phase {
+        Phase::Finished { .. } => {}
+        Phase::Suspended { .. } => print_status(&format!("run {} was suspended; recovering it", dir.id())),
+        _ => print_status(&format!("the supervisor of run {} died; recovering it", dir.id())),
     }
     Ok(())
 }

@@ -126,6 +126,7 @@ pub fn review_text(result: ReviewResult) -> String {
         ReviewResult::Failed(0) => "the reviewer says that the task is not complete".to_owned(),
         ReviewResult::Failed(1) => "the reviewer found 1 thing missing".to_owned(),
         ReviewResult::Failed(missing) => format!("the reviewer found {missing} things missing"),
+        ReviewResult::NoVerdict(Fault::Unfinished) => "the reviewer's answer has no verdict".to_owned(),
         ReviewResult::NoVerdict(fault) => format!("the reviewer gave no verdict: {}", fault.describe()),
     }
 }

@@ -10,7 +10,12 @@ pub fn answer(error: &Error) -> ExitCode {
     let text = error.render();
     if error.use_stderr() {
         // The error contains typed arguments, which may come from another program, so it is sanitized.
-        let text = text.to_string();
+        let text = text
+            .to_string()
+            .replace("number would be zero for non-zero type", "expected at least 1")
+            .replace("invalid digit found in string", "expected a whole number")
+            .replace("cannot parse integer from empty string", "expected a whole number")
+            .replace("number too large to fit in target type", "it is too large");
         let label = Colors::stderr().styled("error:", Some(Style::Bad));
         out::print_stderr(&text.replacen("error:", &label, 1));
     } else {

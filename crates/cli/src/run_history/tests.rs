@@ -237,7 +237,7 @@ fn exhausted_budget_finishes_run() {
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
             22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent exited on its own
-            22:20:00  +20m    finished: over_budget (the budget is exhausted) after 1 attempt in 20m, $2.00
+            22:20:00  +20m    finished: over_budget (the budget ended the run) after 1 attempt in 20m, $2.00
             next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
         "#]],

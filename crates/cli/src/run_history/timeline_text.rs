@@ -7,8 +7,8 @@ use crate::output::time::{TimeFormat, elapsed};
 use crate::output::wrap::wrap;
 use longhaul::describe_stopped_task;
 use longhaul_core::{
-    CancelSource, Dollars, Moment, Outcome, PromptKind, Questions, RecoveryFinding, ResumeRequest, Rfc3339,
-    SessionPlan, SettingChange, Span, StopCause, Usd,
+    CancelSource, Dollars, Fault, Moment, Outcome, OutcomeKind, PromptKind, Questions, RecoveryFinding,
+    ResumeRequest, Rfc3339, SessionPlan, SettingChange, Span, StopCause, Usd,
 };
 
 // `22:04:10  +1h02m  `.
@@ -279,10 +279,13 @@ fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
     }
 }
 
-/// Describes an outcome: `over_budget (the budget is exhausted)`.
+/// Describes an outcome: `over_budget (the budget ended the run)`.
 pub fn describe_outcome(outcome: Outcome) -> String {
     let reason = match (outcome.limit, outcome.fault) {
-        (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
+        (Some(limit), _) => Some(limit.describe_end()),
+        (None, Some(Fault::Unfinished)) if outcome.kind == OutcomeKind::CheckFailed => {
+            Some("the reviewer gave no verdict".to_owned())
+        }
         (None, Some(fault)) => Some(fault.describe().to_owned()),
         (None, None) => None,
     };

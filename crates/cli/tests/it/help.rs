@@ -495,7 +495,7 @@ fn help_describes_every_flag_of_run() {
           longhaul run --prompt-file task.md --time-limit 8h --detach --name nightly
           longhaul run 'refactor the parser' --dry-run
 
-        Durations are like 90s, 5m or 1h30m; a bare number is seconds; `none` means unlimited.
+        Durations are like 90s, 5m, 1h30m or 2d; a bare number is seconds; `none` means unlimited.
     "#]]
     .assert_eq(&help);
 }

@@ -61,8 +61,8 @@ pub(super) fn errors(
 fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> String {
     let fault = outcome.fault.map(|fault| describe(state, fault));
     if let Some(limit) = outcome.limit {
-        let exhausted = format!("{} is exhausted", limit.describe());
-        return fault.map_or_else(|| exhausted.clone(), |fault| format!("{exhausted}, and {fault}"));
+        let fault = fault.map(|fault| format!(": {fault}")).unwrap_or_default();
+        return format!("{}{fault}", limit.describe_end());
     }
     if let Some(FailedCheck { number, log, .. }) = check {
         if lacks_verdict(state, outcome) {
@@ -107,8 +107,9 @@ fn actor(source: Option<CancelSource>) -> &'static str {
 
 fn describe(state: &State, fault: Fault) -> String {
     match fault {
-        Fault::Unfinished if state.idle_stops > 0 => {
-            format!("the agent stopped {} times in a row without changing anything", state.idle_stops + 1)
+        // One stop is described like any other.
+        Fault::Unfinished if state.idle_stops > 1 => {
+            format!("the agent stopped {} times in a row without changing anything", state.idle_stops)
         }
         _ => fault.describe_with(state.result.as_ref()).to_owned(),
     }

@@ -10,10 +10,11 @@ use std::collections::BTreeSet;
 // Long enough to distinguish commits in all but the largest repositories.
 const ID_CHARS: usize = 10;
 
-/// Summarizes the changes on one line.
-pub fn summary(run: &RunId, diff: &WorkspaceDiff) -> String {
+/// Summarizes the changes on one line. `in_paths` states whether only some paths are compared.
+pub fn summary(run: &RunId, diff: &WorkspaceDiff, in_paths: bool) -> String {
     let (totals, commits) = (diff.stat(), commits(diff));
     match (totals.files, commits) {
+        (0, None) if in_paths => format!("run {run} changed nothing in these paths"),
         (0, None) => format!("run {run} changed nothing"),
         (0, Some(commits)) => format!("run {run}: no file changed; {commits}"),
         (_, None) => format!("run {run}: {}", totals_text(totals)),

@@ -2,7 +2,7 @@
 
 use super::finding::Finding;
 use crate::commands::recover::env_file::{EnvFile, needed};
-use crate::commands::recover::is_installed;
+use crate::commands::recover::{is_enabled, is_installed};
 use crate::open_home;
 
 const BOOT: &str = "recovery_at_boot";
@@ -11,6 +11,10 @@ const BOOT: &str = "recovery_at_boot";
 pub fn check() -> Option<Finding> {
     let path = EnvFile::path().filter(|_| is_installed())?;
     let needed = open_home::locate().ok().and_then(|home| needed(&home).ok())?;
+    if !is_enabled() {
+        let found = "the service is installed, but not enabled";
+        return Some(Finding::warning(BOOT, found, "longhaul recover --install, which enables it"));
+    }
     let shown = path.display().to_string();
     let file = match EnvFile::read(path) {
         Ok(file) => file,

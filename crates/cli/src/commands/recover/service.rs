@@ -63,9 +63,9 @@ pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     )?;
     replace(&path, text(unit).as_bytes(), Durability::Power)?;
     print_status(&format!("wrote {}", path.display()));
+    print_variables(home)?;
     if is_macos() {
         print_status("it recovers orphaned runs from the next login");
-        print_variables(home)?;
         return Ok(0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
@@ -77,7 +77,6 @@ pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     if !lingers() {
         print_status("to recover them at boot, before any login: loginctl enable-linger");
     }
-    print_variables(home)?;
     Ok(0)
 }
 
@@ -110,6 +109,12 @@ fn print_variables(home: &Home) -> Result<(), Failure> {
 
 pub fn is_installed() -> bool {
     path().is_ok_and(|path| is_own_file(&path).unwrap_or(false))
+}
+
+/// Returns whether the service starts at the next login. launchd starts each one that is installed.
+pub fn is_enabled() -> bool {
+    let link = path().ok().map(|path| path.with_file_name("default.target.wants").join(SERVICE));
+    is_macos() || link.is_some_and(|link| link.symlink_metadata().is_ok())
 }
 
 fn env_file_path() -> Result<PathBuf, Failure> {

@@ -1,6 +1,6 @@
 //! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
 
-use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
+use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
 
 word_enum! {
@@ -53,7 +53,7 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bo
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
         (Some(outcome), _) => {
-            let limit = outcome.limit.map(|limit| format!("{} is exhausted", limit.describe()));
+            let limit = outcome.limit.map(Limit::describe_end);
             let reason = limit.or(cause(outcome.fault).map(str::to_owned));
             outcome_text(outcome.kind, reason.as_deref())
         }

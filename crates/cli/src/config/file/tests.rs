@@ -110,7 +110,7 @@ fn errors_name_line_and_expected_value() {
     check("check = \"true\"", "1: `check` must be a list of strings, as in [\"…\"]", value);
     check("check = [\n\"true\",\n1]", "3: `check` must be a list of strings, as in [\"…\"]", value);
     let flag = "write it as its flag accepts it";
-    let duration = "expected a duration like 90s, 5m or 1h30m; a bare number is seconds";
+    let duration = "expected a duration like 90s, 5m, 1h30m or 2d; a bare number is seconds";
     check("\nstall_timeout = \"soon\"", &format!("2: `stall_timeout` is `soon`: {duration}"), flag);
     check("max_retries = -1", "1: `max_retries` is `-1`: -1 is not in 0..=4294967295", flag);
     check(
