@@ -1,7 +1,7 @@
 //! Help texts that belong to no single flag: the groups of commands, and examples for each command.
 
-use super::DURATIONS;
-use clap::Command;
+use super::{AgentArgs, DURATIONS, LimitArgs, PolicyValueArgs, WrapUpArgs};
+use clap::{Arg, Args, Command};
 
 /// The layout of the help of `longhaul` itself: groups of commands, then its few flags.
 pub(super) const TEMPLATE: &str =
@@ -115,8 +115,49 @@ pub(super) fn with_examples(command: Command) -> Command {
     let is_of_command = |line: &&&str| line.split(' ').next() == Some(name);
     let examples: String =
         EXAMPLES.iter().filter(is_of_command).map(|line| format!("\n  longhaul {line}")).collect();
-    let note = note(name).map_or_else(String::new, |note| format!("\n\n{note}"));
-    command.after_help(format!("Examples:{examples}{note}"))
+    let own_defaults = own_defaults(name);
+    let notes: String =
+        [note(name), own_defaults].into_iter().flatten().map(|note| format!("\n\n{note}")).collect();
+    let command = command.after_help(format!("Examples:{examples}{notes}"));
+    // Later, because only the help needs it.
+    if own_defaults.is_some() { command.defer(without_defaults) } else { command }
+}
+
+/// Says where a command takes its settings from, if their defaults are not those of `longhaul run`.
+fn own_defaults(command: &str) -> Option<&'static str> {
+    Some(match command {
+        "resume" | "rerun" => "A setting without a flag stays as it was.",
+        "loop" => "A setting without a flag is that of the file.",
+        "gsd" => "`--dry-run` prints the settings of a call.",
+        _ => return None,
+    })
+}
+
+/// Removes the defaults of `longhaul run` from the flags that a command shares with it, where they do not hold.
+fn without_defaults(command: Command) -> Command {
+    let shared = PolicyValueArgs::augment_args(AgentArgs::augment_args(Command::new("run")));
+    let shared = WrapUpArgs::augment_args(LimitArgs::augment_args(shared));
+    let change = |arg: Arg| {
+        let is_shared = |other: &Arg| other.get_id() == arg.get_id() && other.get_help() == arg.get_help();
+        // The agent's program is the same everywhere.
+        if arg.get_id() == "agent_path" || !shared.get_arguments().any(is_shared) {
+            return arg;
+        }
+        let texts = [arg.get_help(), arg.get_long_help()]
+            .map(|text| text.map(|text| without_default(&text.to_string())));
+        match texts {
+            [Some(help), Some(long)] => arg.help(help).long_help(long),
+            [Some(help), None] => arg.help(help),
+            [None, _] => arg,
+        }
+    };
+    command.mut_args(change).mut_subcommands(|sub| sub.mut_args(change))
+}
+
+fn without_default(text: &str) -> String {
+    let parts =
+        text.split_once(" [default: ").and_then(|(before, rest)| Some((before, rest.split_once(']')?.1)));
+    parts.map_or_else(|| text.to_owned(), |(before, after)| format!("{before}{after}"))
 }
 
 fn note(command: &str) -> Option<&'static str> {
