@@ -90,10 +90,10 @@ pub struct GcArgs {
 
 /// Reads a duration. A bare number needs a unit: who types 30 for days would lose every run but the newest.
 fn age(text: &str) -> Result<Span, String> {
-    let has_unit = text.contains(char::is_alphabetic);
+    let is_clear = text.contains(char::is_alphabetic) || text.trim() == "0";
     duration(text)
         .ok()
-        .filter(|_| has_unit)
+        .filter(|_| is_clear)
         .ok_or_else(|| "expected a duration with its unit, like 30d, 4w or 12h".to_owned())
 }
 

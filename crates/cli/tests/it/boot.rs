@@ -38,6 +38,14 @@ fn env_file(stage: &Stage) -> PathBuf {
     stage.user_home().join(".config/longhaul/agent.env")
 }
 
+/// Creates the link by which systemd starts the service, as its `enable` does.
+fn enable(stage: &Stage) {
+    let service = service(stage);
+    let link = service.with_file_name("default.target.wants/longhaul-recover.service");
+    fs::create_dir_all(link.parent().expect("it has a parent")).expect("the stage is writable");
+    std::os::unix::fs::symlink(service, link).expect("the stage is writable");
+}
+
 /// Returns the printed commands that write the environment file.
 fn printed_commands(output: &Output) -> Vec<&str> {
     output.stderr.lines().filter_map(|line| line.strip_prefix("  ")).collect()
@@ -161,6 +169,7 @@ fn run_over_acp_is_recovered_with_its_variable() {
     // In another shell, the variables cannot be copied.
     let elsewhere = recover(&stage, &["--install"]).output();
     assert_success(&elsewhere, &[&format!("add {needed} with an editor"), "or is not set here"]);
+    enable(&stage);
     let missing = finding(stage.longhaul(["doctor"])).expect("the service is installed");
     assert!(missing["detail"].as_str().is_some_and(|text| text.contains(needed)), "{missing}");
     let install = shell(recover(&stage, &["--install"])).output();
@@ -224,6 +233,9 @@ fn readable_environment_file_is_reported() {
     let chmod = format!("chmod 600 {}", path.display());
     assert_success(&recover(&stage, &["--install"]).output(), &["other users can read this file", &chmod]);
     let doctor = || stage.longhaul(["doctor"]);
+    let disabled = finding(doctor()).expect("the service is installed");
+    assert_eq!(disabled["detail"], "the service is installed, but not enabled");
+    enable(&stage);
     let open = finding(doctor()).expect("the service is installed");
     assert_eq!((&open["state"], &open["remedy"]), (&"warning".into(), &chmod.into()), "{open}");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("the test owns the file");
