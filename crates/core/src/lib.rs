@@ -43,6 +43,8 @@ mod step;
 mod summary;
 mod time;
 mod tokens;
+#[cfg(test)]
+mod trace_words;
 mod words;
 mod workflow;
 mod worst_case;

@@ -159,7 +159,7 @@ mod tests {
     use crate::StoreError;
     use std::fs;
     use std::ops::ControlFlow;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
 
     /// Returns the path of a file that does not exist, and the directory that it is in.
     fn new_file() -> (tempfile::TempDir, PathBuf) {
@@ -186,21 +186,23 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthree\n");
     }
 
+    fn first_lines(path: &Path, lines_max: usize) -> Vec<String> {
+        let mut seen = Vec::new();
+        let each = |line: &[u8]| {
+            seen.push(String::from_utf8_lossy(line).into_owned());
+            if seen.len() == lines_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        read_lines(path, each).expect("it can be read");
+        seen
+    }
+
     #[test]
     fn reading_changes_nothing_and_stops_on_break() {
         let (_dir, path) = new_file();
-        let read = |lines_max: usize| {
-            let mut seen = Vec::new();
-            let each = |line: &[u8]| {
-                seen.push(String::from_utf8_lossy(line).into_owned());
-                if seen.len() == lines_max { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            read_lines(&path, each).expect("it can be read");
-            seen
-        };
-        assert!(read(9).is_empty(), "there is no file");
+        assert!(first_lines(&path, 9).is_empty(), "there is no file");
         fs::write(&path, "one\ntwo\nthr").expect("written");
-        assert_eq!((read(9), read(1)), (vec!["one".to_owned(), "two".to_owned()], vec!["one".to_owned()]));
+        assert_eq!(first_lines(&path, 9), ["one", "two"]);
+        assert_eq!(first_lines(&path, 1), ["one"]);
         assert_eq!(fs::read_to_string(&path).expect("text"), "one\ntwo\nthr");
     }
 

@@ -61,6 +61,10 @@ mod tests {
             ("\"x\" is not a UUID and does not match any session title.", StartupError::SessionUnknown),
             ("error: unknown option '--x'", StartupError::Unusable),
             (
+                "Error: --session-id with --continue or --resume also needs --fork-session.",
+                StartupError::Unusable,
+            ),
+            (
                 "error: option '--permission-mode <mode>' argument 'foo' is invalid. Allowed choices are acceptEdits, auto.",
                 StartupError::UnknownPermissionMode,
             ),
@@ -70,10 +74,6 @@ mod tests {
             ),
             ("ls: unrecognized option '--input-format'\n", StartupError::NotAnAgent),
             ("node: bad option: --input-format", StartupError::NotAnAgent),
-            (
-                "Error: --session-id with --continue or --resume also needs --fork-session.",
-                StartupError::Unusable,
-            ),
             (
                 "--dangerously-skip-permissions cannot be used with root/sudo privileges for security reasons",
                 StartupError::BypassAsRoot,

@@ -134,6 +134,7 @@ mod tests {
             assert_eq!(url_patterns(text).expect_err(text), expected, "{text}");
         };
         let none = "it has no list of strings named `blocked_urls`, `urls` or `patterns`";
+        let host = "names no host; name one, as in `example.com` or `https://example.com/papers/*`";
         check("", "it contains no pattern");
         check("# nothing\n", "it contains no pattern");
         check("name: x\nlist:\n  - a.test\n", none);
@@ -142,7 +143,6 @@ mod tests {
         check("[\"a.test\"", "it is not JSON: EOF while parsing a list at line 1 column 9");
         check("urls:\n  a.test\n", "line 2: expected `- ` and a pattern");
         check("urls: a.test\n", "line 1: expected `- ` and a pattern");
-        let host = "names no host; name one, as in `example.com` or `https://example.com/papers/*`";
         check("a.test\n\n*\n", &format!("line 3: `*` {host}"));
         check("urls:\n  - http://\n", &format!("line 2: `http://` {host}"));
         check(r#"["*"]"#, &format!("`*` {host}"));

@@ -2,12 +2,13 @@
 
 use super::fixtures::find_fixture;
 use expect_test::{Expect, expect};
-use longhaul_core::Notice;
+use longhaul_core::{AgentResult, Notice};
 
 fn check(name: &str, expected: Expect) {
     let fixture = find_fixture(name);
     let (notices, _) = fixture.decode([&fixture.bytes[..]]);
     let line = |notice: &Notice| match notice {
+        Notice::ExchangeEnded(AgentResult::COMPLETED) => "ExchangeEnded(COMPLETED)".to_owned(),
         Notice::UsageUpdated(usage) => format!("Used({} messages, {})", usage.messages, usage.total_cost()),
         _ => format!("{notice:?}"),
     };
@@ -36,7 +37,7 @@ fn emits_notices() {
             Used(2 messages, $0.0123)
             MessageEnded
             Used(3 messages, $0.0203)
-            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            ExchangeEnded(COMPLETED)
             Idle"#]],
     );
     check(
@@ -52,13 +53,13 @@ fn emits_notices() {
             Used(1 messages, $0.0060)
             MessageEnded
             Used(2 messages, $0.0132)
-            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })
+            ExchangeEnded(COMPLETED)
             Activity
             BackgroundChanged(0)
             ExchangeStarted
             MessageEnded
             Used(3 messages, $0.0198)
-            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(COMPLETED)"#]],
     );
     check(
         "stream-cut-recovered",
@@ -74,7 +75,7 @@ fn emits_notices() {
             Used(1 messages, $0.0124)
             Activity
             Used(1 messages, $0.0125)
-            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(COMPLETED)"#]],
     );
     check(
         "usage-limit-self-waiting",
@@ -86,7 +87,7 @@ fn emits_notices() {
             MessageEnded
             RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
             Used(1 messages, $0.0033)
-            ExchangeEnded(AgentResult { is_error: false, terminal_reason: Completed, api_status: None, api_error: None, message_error: None, stop_reason: EndTurn, empty: false, denials: 0, stop_hook_capped: false })"#]],
+            ExchangeEnded(COMPLETED)"#]],
     );
     check(
         "killed-sigint-mid-tool",

@@ -61,13 +61,13 @@ fn stopped_by(cause: StopCause, evidence: Evidence) -> Evidence {
 /// The expected fault of each evidence, in the order of the faults.
 fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
     let message = |status: u16, error| AgentResult { message_error: Some(error), ..http_status(status) };
+    let failed_by = |error| with_result(api_error(error));
+    let reported = |error| with_result(message_error(error));
+    let ended_by = |reason| with_result(terminal(reason));
+    let answered = |status| with_result(http_status(status));
     vec![
-        ("429", with_result(http_status(429)), Some(Fault::RateLimited)),
-        (
-            "rate_limit without a status",
-            with_result(message_error(MessageError::RateLimit)),
-            Some(Fault::RateLimited),
-        ),
+        ("429", answered(429), Some(Fault::RateLimited)),
+        ("rate_limit without a status", reported(MessageError::RateLimit), Some(Fault::RateLimited)),
         (
             "429 while the window is nearly exhausted",
             with_rate_limit(RateLimitStatus::Warning, http_status(429)),
@@ -78,22 +78,14 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             with_result(message(529, MessageError::ServerError)),
             Some(Fault::Overloaded),
         ),
-        (
-            "overloaded without a status",
-            with_result(message_error(MessageError::Overloaded)),
-            Some(Fault::Overloaded),
-        ),
-        ("500", with_result(http_status(500)), Some(Fault::ServerError)),
-        ("503", with_result(http_status(503)), Some(Fault::ServerError)),
-        ("524", with_result(http_status(524)), Some(Fault::ServerError)),
-        ("408", with_result(http_status(408)), Some(Fault::ServerError)),
-        ("409", with_result(http_status(409)), Some(Fault::ServerError)),
-        ("timed out", with_result(api_error(ApiError::TimedOut)), Some(Fault::ServerError)),
-        (
-            "server_error without a status",
-            with_result(message_error(MessageError::ServerError)),
-            Some(Fault::ServerError),
-        ),
+        ("overloaded without a status", reported(MessageError::Overloaded), Some(Fault::Overloaded)),
+        ("500", answered(500), Some(Fault::ServerError)),
+        ("503", answered(503), Some(Fault::ServerError)),
+        ("524", answered(524), Some(Fault::ServerError)),
+        ("408", answered(408), Some(Fault::ServerError)),
+        ("409", answered(409), Some(Fault::ServerError)),
+        ("timed out", failed_by(ApiError::TimedOut), Some(Fault::ServerError)),
+        ("server_error without a status", reported(MessageError::ServerError), Some(Fault::ServerError)),
         (
             "connection failed, with server_error",
             with_result(AgentResult {
@@ -140,7 +132,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("SIGINT", signal(2), Some(Fault::Interrupted)),
         (
             "aborted, and exit 0",
-            Evidence { exit: Exit::Code(0), ..with_result(terminal(TerminalReason::Aborted)) },
+            Evidence { exit: Exit::Code(0), ..ended_by(TerminalReason::Aborted) },
             Some(Fault::Interrupted),
         ),
         ("killed for its memory", Evidence { oom_killed: true, ..signal(9) }, Some(Fault::OutOfMemory)),
@@ -152,7 +144,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("stopped as stalled", stopped_by(StopCause::Stalled, exit_code(143)), Some(Fault::Stalled)),
         (
             "an error during the stop of a stalled agent",
-            stopped_by(StopCause::Stalled, with_result(http_status(529))),
+            stopped_by(StopCause::Stalled, answered(529)),
             Some(Fault::Stalled),
         ),
         ("finished just before the stop", stopped_by(StopCause::Stalled, with_result(DONE)), None),
@@ -173,10 +165,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "did not exit after an error",
-            stopped_by(
-                StopCause::DidNotExit,
-                Evidence { exit: Exit::Signal(9), ..with_result(http_status(500)) },
-            ),
+            stopped_by(StopCause::DidNotExit, Evidence { exit: Exit::Signal(9), ..answered(500) }),
             Some(Fault::ServerError),
         ),
         (
@@ -221,7 +210,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ("cancelled", stopped_by(StopCause::Cancelled, exit_code(143)), Some(Fault::Interrupted)),
         (
             "aborted by a cancel",
-            stopped_by(StopCause::Cancelled, with_result(terminal(TerminalReason::Aborted))),
+            stopped_by(StopCause::Cancelled, ended_by(TerminalReason::Aborted)),
             Some(Fault::Interrupted),
         ),
         ("cancelled just after the result", stopped_by(StopCause::Cancelled, with_result(DONE)), None),
@@ -233,20 +222,16 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             with_result(AgentResult { api_status: Some(400), ..terminal(TerminalReason::PromptTooLong) }),
             Some(Fault::ContextFull),
         ),
-        ("413", with_result(http_status(413)), Some(Fault::ContextFull)),
+        ("413", answered(413), Some(Fault::ContextFull)),
         (
             "too large",
             with_result(AgentResult { api_status: Some(413), ..terminal(TerminalReason::TooLarge) }),
             Some(Fault::ContextFull),
         ),
-        (
-            "output limit, as an API error",
-            with_result(api_error(ApiError::MaxOutputTokens)),
-            Some(Fault::OutputLimit),
-        ),
+        ("output limit, as an API error", failed_by(ApiError::MaxOutputTokens), Some(Fault::OutputLimit)),
         (
             "output limit, as a message error",
-            with_result(message_error(MessageError::MaxOutputTokens)),
+            reported(MessageError::MaxOutputTokens),
             Some(Fault::OutputLimit),
         ),
         ("an empty answer", with_result(AgentResult { empty: true, ..DONE }), Some(Fault::Unfinished)),
@@ -262,7 +247,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "stopped by a hook, called an error",
-            with_result(terminal(TerminalReason::HookStopped)),
+            ended_by(TerminalReason::HookStopped),
             Some(Fault::Unfinished),
         ),
         (
@@ -292,20 +277,16 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             Some(Fault::Permission),
         ),
         ("401", with_result(message(401, MessageError::Authentication)), Some(Fault::Auth)),
-        ("403", with_result(http_status(403)), Some(Fault::Auth)),
-        ("not logged in", with_result(message_error(MessageError::Authentication)), Some(Fault::Auth)),
+        ("403", answered(403), Some(Fault::Auth)),
+        ("not logged in", reported(MessageError::Authentication), Some(Fault::Auth)),
         (
             "stopped after two rejections",
             stopped_by(StopCause::AuthRejected, exit_code(143)),
             Some(Fault::Auth),
         ),
-        ("402", with_result(http_status(402)), Some(Fault::Billing)),
+        ("402", answered(402), Some(Fault::Billing)),
         ("a 400 about credit", with_result(message(400, MessageError::Billing)), Some(Fault::Billing)),
-        (
-            "billing_error without a status",
-            with_result(message_error(MessageError::Billing)),
-            Some(Fault::Billing),
-        ),
+        ("billing_error without a status", reported(MessageError::Billing), Some(Fault::Billing)),
         (
             "a disabled organization",
             with_result(AgentResult {
@@ -321,7 +302,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         (
             "model_not_found without a status",
-            with_result(message_error(MessageError::ModelNotFound)),
+            reported(MessageError::ModelNotFound),
             Some(Fault::ModelUnknown),
         ),
         (
@@ -338,42 +319,22 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             Some(Fault::Refused),
         ),
         ("400", with_result(message(400, MessageError::Unknown)), Some(Fault::BadRequest)),
-        ("another 404", with_result(http_status(404)), Some(Fault::BadRequest)),
-        ("407", with_result(http_status(407)), Some(Fault::BadRequest)),
-        ("422", with_result(http_status(422)), Some(Fault::BadRequest)),
-        (
-            "invalid_request without a status",
-            with_result(message_error(MessageError::InvalidRequest)),
-            Some(Fault::BadRequest),
-        ),
+        ("another 404", answered(404), Some(Fault::BadRequest)),
+        ("407", answered(407), Some(Fault::BadRequest)),
+        ("422", answered(422), Some(Fault::BadRequest)),
+        ("invalid_request without a status", reported(MessageError::InvalidRequest), Some(Fault::BadRequest)),
         (
             "missing program",
             Evidence { exit: Exit::NeverSpawned, ..startup_error(StartupError::ProgramMissing) },
             Some(Fault::AgentMissing),
         ),
         ("a bad flag", startup_error(StartupError::Unusable), Some(Fault::AgentUnusable)),
-        (
-            "agent too old for the API",
-            with_result(api_error(ApiError::AgentTooOld)),
-            Some(Fault::AgentUnusable),
-        ),
-        (
-            "the agent's own turn limit",
-            with_result(terminal(TerminalReason::MaxTurns)),
-            Some(Fault::TurnLimit),
-        ),
-        (
-            "the agent's own budget",
-            with_result(terminal(TerminalReason::BudgetExhausted)),
-            Some(Fault::AgentBudget),
-        ),
-        (
-            "an error without a reason",
-            with_result(terminal(TerminalReason::NotReported)),
-            Some(Fault::Unknown),
-        ),
-        ("an error of a new kind", with_result(api_error(ApiError::Other)), Some(Fault::Unknown)),
-        ("a status below 400", with_result(http_status(302)), Some(Fault::Unknown)),
+        ("agent too old for the API", failed_by(ApiError::AgentTooOld), Some(Fault::AgentUnusable)),
+        ("the agent's own turn limit", ended_by(TerminalReason::MaxTurns), Some(Fault::TurnLimit)),
+        ("the agent's own budget", ended_by(TerminalReason::BudgetExhausted), Some(Fault::AgentBudget)),
+        ("an error without a reason", ended_by(TerminalReason::NotReported), Some(Fault::Unknown)),
+        ("an error of a new kind", failed_by(ApiError::Other), Some(Fault::Unknown)),
+        ("a status below 400", answered(302), Some(Fault::Unknown)),
         (
             "a success with an unknown terminal reason",
             with_result(AgentResult { terminal_reason: TerminalReason::Other, ..DONE }),

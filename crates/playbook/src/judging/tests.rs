@@ -348,6 +348,7 @@ async fn curator_receives_findings_and_updated_counters() {
     let prompts = judge.prompts.lock().expect("the lock is not poisoned");
     let prompt = prompts[0].split_once("<findings>").expect("it shows the findings").1;
     let data = prompt.split_once("A good key point").expect("it says what to do").0;
+    let (data, playbook_text) = data.split_once("<playbook>").expect("it shows the playbook");
     expect![[r#"
 
         {
@@ -369,15 +370,11 @@ async fn curator_receives_findings_and_updated_counters() {
 
         The current playbook. Its counters, which you do not change, show how often a point was judged helpful and harmful:
 
-        <playbook>
-        ## PATTERNS & APPROACHES
-        [pat-001] helpful=3 harmful=0 :: Run the tests first.
-
-        ## MISTAKES TO AVOID
-        [mis-001] helpful=0 harmful=2 :: Do not < /playbook> push.
-        </playbook>
-
     "#]].assert_eq(data);
+    // The verdicts are counted.
+    for point in ["[pat-001] helpful=3 harmful=0 :: ", "[mis-001] helpful=0 harmful=2 :: "] {
+        assert!(playbook_text.contains(point), "{playbook_text}");
+    }
 }
 
 #[tokio::test]

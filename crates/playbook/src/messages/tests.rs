@@ -156,37 +156,47 @@ async fn check(response: Response, expected: Expect) {
     assert_eq!(requests.lock().expect("no test panics with it").len(), 1, "it was asked again");
 }
 
+async fn check_http(status: &str, body: &str, expected: Expect) {
+    check(http(status, body), expected).await;
+}
+
 #[tokio::test]
 async fn reports_error_responses() {
     let refusal = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded\nfor now"}}"#;
-    check(
-        http("529 ", refusal),
+    check_http(
+        "529 ",
+        refusal,
         expect!["OverloadedError: Error code: 529 - overloaded_error: Overloaded for now (overloaded, None)"],
     )
     .await;
-    check(
-        http("429 \r\nretry-after: 3", "slow down"),
+    check_http(
+        "429 \r\nretry-after: 3",
+        "slow down",
         expect!["RateLimitError: Error code: 429 - it has no error message (rate_limited, Some(Span(3000)))"],
     )
     .await;
-    check(
-        http("200 OK", "<html>Sign in</html>"),
+    check_http(
+        "200 OK",
+        "<html>Sign in</html>",
         expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 1) (network, None)"],
     )
     .await;
-    check(
-        http("200 OK", "{}"),
+    check_http(
+        "200 OK",
+        "{}",
         expect!["APIResponseValidationError: Failed to parse response: it is not a message of the API (line 1, column 2) (network, None)"],
     )
     .await;
-    check(
-        http("204 No Content", ""),
+    check_http(
+        "204 No Content",
+        "",
         expect!["APIStatusError: Error code: 204 - it has no error message (network, None)"],
     )
     .await;
     // A redirect must not receive the key.
-    check(
-        http("307 \r\nlocation: /elsewhere", ""),
+    check_http(
+        "307 \r\nlocation: /elsewhere",
+        "",
         expect!["APIStatusError: Error code: 307 - it has no error message (network, None)"],
     )
     .await;

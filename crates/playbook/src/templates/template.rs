@@ -61,6 +61,11 @@ mod tests {
             let result = filled.unwrap_or_else(|error| format!("{error}; {}", error.hint));
             assert_eq!(result, expected, "{template}");
         };
+        let unknown = |line: u32, column: u32, name: &str| {
+            let names = "the names are {a}, {long_name}; write {{ and }} for literal braces";
+            format!("line {line}, column {column}: unknown name {{{name}}}; {names}")
+        };
+        let unclosed = "a brace is opened but not closed; close it, or write {{ for a literal brace";
         check("", "");
         check("no braces", "no braces");
         check("{a}", "1");
@@ -69,18 +74,13 @@ mod tests {
         check("{{{a}}}", "{1}");
         check("{{\"name\": \"{a}\"}}", "{\"name\": \"1\"}");
         check("ä{{}}ö", "ä{}ö");
-        let names = "the names are {a}, {long_name}; write {{ and }} for literal braces";
-        check("{b}", &format!("line 1, column 1: unknown name {{b}}; {names}"));
-        check("x\nä {} y", &format!("line 2, column 3: unknown name {{}}; {names}"));
+        check("{b}", &unknown(1, 1, "b"));
+        check("x\nä {} y", &unknown(2, 3, ""));
         // Other syntax of Python's format language is not a valid name.
-        check("{a!r}", &format!("line 1, column 1: unknown name {{a!r}}; {names}"));
-        check("{ a }", &format!("line 1, column 1: unknown name {{ a }}; {names}"));
+        check("{a!r}", &unknown(1, 1, "a!r"));
+        check("{ a }", &unknown(1, 1, " a "));
         // A JSON example whose braces were not doubled.
-        check(
-            "Answer:\n\n{\"ops\": []}",
-            &format!("line 3, column 1: unknown name {{\"ops\": []}}; {names}"),
-        );
-        let unclosed = "a brace is opened but not closed; close it, or write {{ for a literal brace";
+        check("Answer:\n\n{\"ops\": []}", &unknown(3, 1, "\"ops\": []"));
         check("{a", &format!("line 1, column 1: {unclosed}"));
         check("{a} and {", &format!("line 1, column 9: {unclosed}"));
         check("{{{", &format!("line 1, column 3: {unclosed}"));

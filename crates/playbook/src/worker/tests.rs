@@ -24,7 +24,8 @@ struct Stage {
     later: Mutex<VecDeque<(Moment, Queued)>>,
     answers: Mutex<VecDeque<Result<&'static str, JudgeError>>>,
     prompts: Mutex<Vec<String>>,
-    events: Mutex<Vec<String>>,
+    /// The time and the item of each event, and its description.
+    events: Mutex<Vec<(String, String)>>,
 }
 
 #[async_trait]
@@ -85,6 +86,13 @@ impl Stage {
         }
     }
 
+    /// Returns a stage whose queue contains the session `one` with the row `a`.
+    fn with_item() -> Stage {
+        let stage = Stage::new();
+        stage.queue("one", &["a"]);
+        stage
+    }
+
     fn answering(self, answers: impl IntoIterator<Item = Result<&'static str, JudgeError>>) -> Stage {
         self.answers.lock().expect("one thread").extend(answers);
         self
@@ -135,27 +143,29 @@ impl Stage {
             let name = |item: &Item| {
                 item.queued.transcript.file_name().expect("a name").to_string_lossy().into_owned()
             };
-            let after = self.now().at.since(START);
-            self.events.lock().expect("one thread").push(match event {
+            let (item, text) = match event {
                 WorkerEvent::Started(item, slice) => {
-                    format!("{after} {} begins at byte {}", name(item), slice.part.start)
+                    (name(item), format!("begins at byte {}", slice.part.start))
                 }
-                WorkerEvent::Reflected(item) => format!("{after} {} reflected", name(item)),
-                WorkerEvent::Curated(item) => format!("{after} {} curated", name(item)),
+                WorkerEvent::Reflected(item) => (name(item), "reflected".to_owned()),
+                WorkerEvent::Curated(item) => (name(item), "curated".to_owned()),
                 WorkerEvent::Finished(item, result, reason) => {
                     let reason = reason.replace(&self.dir.path().display().to_string(), "DIR");
-                    format!("{after} {} {}: {reason}", name(item), <&str>::from(result))
+                    (name(item), format!("{}: {reason}", <&str>::from(result)))
                 }
                 WorkerEvent::Waits(item, until, reason) => {
-                    format!("{after} {} waits {}: {reason}", name(item), until.since(self.now().at))
+                    (name(item), format!("waits {}: {reason}", until.since(self.now().at)))
                 }
                 WorkerEvent::NeedsPerson { reason, is_news } => {
-                    format!("{after} person, news {is_news}: {reason}")
+                    ("person".to_owned(), format!("news {is_news}: {reason}"))
                 }
                 WorkerEvent::DatabaseDamaged(path) => {
-                    format!("{after} set aside {}", path.file_name().expect("a name").to_string_lossy())
+                    let name = path.file_name().expect("a name").to_string_lossy();
+                    ("database".to_owned(), format!("set aside {name}"))
                 }
-            });
+            };
+            let after = self.now().at.since(START);
+            self.events.lock().expect("one thread").push((format!("{after} {item}"), text));
         };
         let rules =
             LearnRules { templates: Templates::in_dir(&self.dir.path().join("prompts")), threshold: 1.0 };
@@ -174,14 +184,21 @@ impl Stage {
         runtime.block_on(worker.work())
     }
 
+    /// Checks the events. Those of one slice, from `begins` on, share a line.
     #[track_caller]
     fn check(&self, expected: &Expect) {
-        expected.assert_eq(
-            &std::mem::take(&mut *self.events.lock().expect("one thread"))
-                .iter()
-                .map(|line| format!("{line}\n"))
-                .collect::<String>(),
-        );
+        let events = std::mem::take(&mut *self.events.lock().expect("one thread"));
+        let mut lines: Vec<String> = Vec::new();
+        for (time_and_item, event) in events {
+            match lines.last_mut() {
+                Some(line) if line.starts_with(&time_and_item) && !event.starts_with("begins") => {
+                    line.push_str(&format!(", {event}"));
+                }
+                _ => lines.push(format!("{time_and_item} {event}")),
+            }
+        }
+        lines.push(String::new());
+        expected.assert_eq(&lines.join("\n"));
     }
 
     fn prompts(&self) -> Vec<String> {
@@ -220,14 +237,8 @@ fn learns_each_item_once_oldest_first() {
     let worked = stage.work(true);
     assert_eq!(worked, WorkerReport { learned: 2, empty: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
-        0s one begins at byte 0
-        0s one reflected
-        0s one curated
-        0s one learned: no new points
-        0s two begins at byte 0
-        0s two reflected
-        0s two curated
-        0s two learned: no new points
+        0s one begins at byte 0, reflected, curated, learned: no new points
+        0s two begins at byte 0, reflected, curated, learned: no new points
         0s one empty: it contains nothing new
     "#]]);
     assert_eq!(stage.prompts().len(), 4);
@@ -279,8 +290,7 @@ fn worker_of_one_transcript_keeps_other_items() {
 
 #[test]
 fn judges_only_new_part_of_continued_session() {
-    let stage = Stage::new();
-    stage.queue("one", &["a"]);
+    let stage = Stage::with_item();
     stage.work(false);
     stage.queue("one", &["a", "b"]);
     stage.work(false);
@@ -326,20 +336,11 @@ fn retries_api_by_backoff_of_runs() {
     let worked = stage.work(true);
     assert_eq!(worked, WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
-        0s one begins at byte 0
-        0s one waits 1.2s: the API is overloaded
-        2s one begins at byte 0
-        2s one waits 29s: the API is overloaded
-        32s one begins at byte 0
-        32s one waits 5.1s: the API is overloaded
-        38s one begins at byte 0
-        38s one reflected
-        38s one curated
-        38s one learned: no new points
-        38s two begins at byte 0
-        38s two reflected
-        38s two curated
-        38s two learned: no new points
+        0s one begins at byte 0, waits 1.2s: the API is overloaded
+        2s one begins at byte 0, waits 29s: the API is overloaded
+        32s one begins at byte 0, waits 5.1s: the API is overloaded
+        38s one begins at byte 0, reflected, curated, learned: no new points
+        38s two begins at byte 0, reflected, curated, learned: no new points
     "#]]);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_requests WHERE fault = 'overloaded'"), 3);
     assert_eq!(stage.query::<i64>("SELECT count(*) FROM judge_backoff"), 0);
@@ -418,17 +419,11 @@ fn reports_needs_person_once_and_keeps_queue() {
     assert_eq!(stage.work(true), WorkerReport { learned: 2, ..WorkerReport::default() });
     stage.check(&expect![[r#"
         0s one begins at byte 0
-        0s person, news true: no API key is set
+        0s person news true: no API key is set
         0s one begins at byte 0
-        0s person, news false: no API key is set
-        0s one begins at byte 0
-        0s one reflected
-        0s one curated
-        0s one learned: no new points
-        0s two begins at byte 0
-        0s two reflected
-        0s two curated
-        0s two learned: no new points
+        0s person news false: no API key is set
+        0s one begins at byte 0, reflected, curated, learned: no new points
+        0s two begins at byte 0, reflected, curated, learned: no new points
     "#]]);
 }
 
@@ -449,16 +444,9 @@ fn keeps_failed_items_for_manual_retry() {
     assert_eq!(learning.retry_failed(JudgeKind::Api, API).expect("one"), 1);
     assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
     stage.check(&expect![[r#"
-        0s one begins at byte 0
-        0s one reflected
-        0s one failed: the API rejects it
-        0s two begins at byte 0
-        0s two reflected
-        0s two curated
-        0s two learned: no new points
-        0s one begins at byte 0
-        0s one curated
-        0s one learned: no new points
+        0s one begins at byte 0, reflected, failed: the API rejects it
+        0s two begins at byte 0, reflected, curated, learned: no new points
+        0s one begins at byte 0, curated, learned: no new points
     "#]]);
     // The reflector's answer was stored.
     assert_eq!(stage.prompts().len(), 5);
@@ -475,17 +463,13 @@ fn unreadable_transcript_fails() {
     stage.check(&expect![[r#"
         0s gone failed: cannot read DIR/gone: No such file or directory (os error 2)
         0s folder failed: cannot read DIR/folder: Is a directory (os error 21)
-        0s two begins at byte 0
-        0s two reflected
-        0s two curated
-        0s two learned: no new points
+        0s two begins at byte 0, reflected, curated, learned: no new points
     "#]]);
 }
 
 #[test]
 fn allows_one_worker_at_a_time() {
-    let stage = Stage::new();
-    stage.queue("one", &["a"]);
+    let stage = Stage::with_item();
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let take =
         || runtime.block_on(WorkerLock::take(&stage.paths, API, JudgeKind::Api, &stage)).expect("a lock");
@@ -500,8 +484,7 @@ fn allows_one_worker_at_a_time() {
 
 #[test]
 fn recovers_from_damaged_database() {
-    let stage = Stage::new();
-    stage.queue("one", &["a"]);
+    let stage = Stage::with_item();
     LearningDb::open(&stage.paths).expect("a database").checkpoint().expect("the checkpoint succeeds");
     let mut bytes = fs::read(stage.paths.database()).expect("a file");
     // The first page stays intact, so that the database can be opened.
@@ -511,18 +494,14 @@ fn recovers_from_damaged_database() {
     stage.queue("two", &["b"]);
     assert_eq!(stage.work(false).learned, 1);
     stage.check(&expect![[r#"
-        0s set aside learning.sqlite3.damaged-1
-        0s two begins at byte 0
-        0s two reflected
-        0s two curated
-        0s two learned: no new points
+        0s database set aside learning.sqlite3.damaged-1
+        0s two begins at byte 0, reflected, curated, learned: no new points
     "#]]);
 }
 
 #[test]
 fn stops_on_valid_database_with_invalid_values() {
-    let stage = Stage::new();
-    stage.queue("one", &["a"]);
+    let stage = Stage::with_item();
     stage.execute("UPDATE queue SET tries = 1 << 40");
     let error = stage.try_work(None, true).expect_err("the number of tries is invalid");
     assert!(matches!(error, DatabaseError::Damaged { .. }), "{error}");

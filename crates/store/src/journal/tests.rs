@@ -7,6 +7,7 @@ use longhaul_core::{
 };
 use proptest::prelude::*;
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 fn dir() -> tempfile::TempDir {
@@ -127,6 +128,14 @@ fn write(path: &Path, steps: &[Vec<Record>]) -> Vec<u64> {
     lengths
 }
 
+/// Returns the path of a journal with [`steps`], and the directory that it is in.
+fn written_journal() -> (tempfile::TempDir, PathBuf) {
+    let dir = dir();
+    let path = dir.path().join("journal.jsonl");
+    write(&path, &steps());
+    (dir, path)
+}
+
 fn records(history: &LoadedJournal) -> Vec<Vec<Record>> {
     history.entries.iter().map(|entry| entry.records.clone()).collect()
 }
@@ -153,9 +162,7 @@ fn follower_ignores_removed_part_of_line() {
 
 #[test]
 fn loads_written_steps() {
-    let dir = dir();
-    let path = dir.path().join("journal.jsonl");
-    write(&path, &steps());
+    let (_dir, path) = written_journal();
     let history = Journal::load(&path).expect("history");
     assert_eq!(records(&history), steps());
     assert_eq!(history.torn_bytes, 0);
@@ -217,9 +224,7 @@ fn empty_step_writes_nothing() {
 
 /// Checks the error of loading the journal of `steps()` after `change`.
 fn check(change: impl Fn(&mut Vec<String>), expected: &str) {
-    let dir = dir();
-    let path = dir.path().join("journal.jsonl");
-    write(&path, &steps());
+    let (_dir, path) = written_journal();
     let text = fs::read_to_string(&path).expect("text");
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
     change(&mut lines);
@@ -271,9 +276,7 @@ fn detects_newer_journal() {
 
 #[test]
 fn unknown_fields_are_ignored() {
-    let dir = dir();
-    let path = dir.path().join("journal.jsonl");
-    write(&path, &steps());
+    let (_dir, path) = written_journal();
     let text = fs::read_to_string(&path).expect("text");
     let text = text.replace("{\"seq\":", "{\"later\":{\"a\":[1]},\"seq\":");
     fs::write(&path, text.replace("{\"record\":", "{\"later\":null,\"record\":")).expect("written");

@@ -331,13 +331,14 @@ fn completed_tool_or_exchange_is_progress() {
 
 #[test]
 fn maps_terminal_reasons() {
-    for (reason, expected) in [
+    let rows = [
         ("blocking_limit", TerminalReason::PromptTooLong),
         ("rapid_refill_breaker", TerminalReason::PromptTooLong),
         ("stop_hook_prevented", TerminalReason::HookStopped),
         ("image_error", TerminalReason::TooLarge),
         ("tomorrow", TerminalReason::Other),
-    ] {
+    ];
+    for (reason, expected) in rows {
         let line = format!(r#"{{"type":"result","is_error":true,"terminal_reason":"{reason}"}}"#);
         assert_eq!(
             evidence(&[&line], Exit::Code(1), "").result.map(|result| result.terminal_reason),

@@ -164,9 +164,13 @@ fn treats_invalid_parts_as_text() {
         let message = serde_json::json!([{ "type": "AssistantMessage", "content": [content] }]).to_string();
         render(&transcript(message.as_bytes()).expect("an array"))
     };
-    assert_eq!(rendered("plain words"), "Work said \"plain words\"\n");
-    assert_eq!(rendered("TextBlock(text='cut"), "Work said \"TextBlock(text='cut\"\n");
-    assert_eq!(rendered("TextBlock(text='whole')"), "Work said \"whole\"\n");
+    for (content, text) in [
+        ("plain words", "plain words"),
+        ("TextBlock(text='cut", "TextBlock(text='cut"),
+        ("TextBlock(text='whole')", "whole"),
+    ] {
+        assert_eq!(rendered(content), format!("Work said {text:?}\n"), "{content}");
+    }
     assert_eq!(rendered("NewBlock(kind='x')"), "");
 }
 

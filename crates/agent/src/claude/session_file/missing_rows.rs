@@ -156,22 +156,19 @@ mod tests {
     /// A session file as the agent left it, and the stream of the attempt that wrote it.
     type Pair = (&'static [u8], &'static [u8]);
 
-    const TOOLS: Pair = (
-        include_bytes!("../../../fixtures/claude/sessions/success-tools.jsonl"),
-        include_bytes!("../../../fixtures/claude/success-tools.jsonl"),
-    );
-    const PARALLEL: Pair = (
-        include_bytes!("../../../fixtures/claude/sessions/two-tools-done-one-killed.jsonl"),
-        include_bytes!("../../../fixtures/claude/two-tools-done-one-killed.jsonl"),
-    );
-    const COMPACTED: Pair = (
-        include_bytes!("../../../fixtures/claude/sessions/auto-compacted.jsonl"),
-        include_bytes!("../../../fixtures/claude/success-auto-compacted.jsonl"),
-    );
-    const OVERLOADED: Pair = (
-        include_bytes!("../../../fixtures/claude/sessions/overloaded-exhausted-midrun.jsonl"),
-        include_bytes!("../../../fixtures/claude/overloaded-exhausted-midrun.jsonl"),
-    );
+    macro_rules! pair {
+        ($session:literal, $stream:literal) => {
+            (
+                include_bytes!(concat!("../../../fixtures/claude/sessions/", $session, ".jsonl")),
+                include_bytes!(concat!("../../../fixtures/claude/", $stream, ".jsonl")),
+            )
+        };
+    }
+
+    const TOOLS: Pair = pair!("success-tools", "success-tools");
+    const PARALLEL: Pair = pair!("two-tools-done-one-killed", "two-tools-done-one-killed");
+    const COMPACTED: Pair = pair!("auto-compacted", "success-auto-compacted");
+    const OVERLOADED: Pair = pair!("overloaded-exhausted-midrun", "overloaded-exhausted-midrun");
 
     fn parse(file: &[u8]) -> SessionDocument {
         SessionDocument::parse(file.to_vec())

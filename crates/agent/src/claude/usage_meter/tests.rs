@@ -83,36 +83,30 @@ fn usage_of(script: &str) -> Usage {
     meter.usage()
 }
 
-/// A number of messages and their output tokens.
-struct Messages {
-    count: u32,
-    output: u64,
-}
-
-fn messages(count: u32, output: u64) -> Messages {
-    Messages { count, output }
-}
-
-/// Checks complete and truncated messages, and reported and estimated micro-dollars.
-fn check(script: &str, complete: Messages, truncated: Messages, cost: u64, estimated: u64) {
-    let tokens = |count: u32, output| Tokens {
+/// Checks the output tokens, the messages and the reported micro-dollars; after `~` the estimated ones, and after
+/// `cut` the tokens and the number of truncated messages.
+fn check(script: &str, expected: &str) {
+    let usage = usage_of(script);
+    let (complete, truncated) = (usage.tokens, usage.truncated_tokens);
+    let mut text = format!("{} ({}) ${}", complete.output, usage.messages, usage.reported_cost.0);
+    if usage.estimated_cost.0 > 0 {
+        text.push_str(&format!(" ~{}", usage.estimated_cost.0));
+    }
+    if usage.truncated_messages > 0 {
+        text.push_str(&format!(" cut {} ({})", truncated.output, usage.truncated_messages));
+    }
+    assert_eq!(text, expected, "{script}");
+    let of_messages = |count: u32, output| Tokens {
         input: u64::from(count) * 1000,
         cache_read: u64::from(count) * 3000,
         cache_write: u64::from(count) * 200,
         output,
     };
-    let expected = Usage {
-        tokens: tokens(complete.count, complete.output),
-        truncated_tokens: tokens(truncated.count, truncated.output),
-        messages: complete.count,
-        truncated_messages: truncated.count,
-        // Messages of sub-agents, which have a thread, are not turns.
-        turns: complete.count - sub_agents_messages(script),
-        reported_cost: Usd(cost),
-        estimated_cost: Usd(estimated),
-        unpriced: false,
-    };
-    assert_eq!(usage_of(script), expected, "{script}");
+    assert_eq!(complete, of_messages(usage.messages, complete.output), "{script}");
+    assert_eq!(truncated, of_messages(usage.truncated_messages, truncated.output), "{script}");
+    // Messages of sub-agents, which have a thread, are not turns.
+    assert_eq!(usage.turns, usage.messages - sub_agents_messages(script), "{script}");
+    assert!(!usage.unpriced, "{script}");
 }
 
 fn sub_agents_messages(script: &str) -> u32 {
@@ -123,96 +117,48 @@ fn sub_agents_messages(script: &str) -> u32 {
 
 #[test]
 fn counts_messages_once() {
-    check("start a; delta a 40; end a 50; stop a", messages(1, 50), messages(0, 0), 0, 6600);
-    check("start a; row a; row a; end a 50; row a; stop a; exit", messages(1, 50), messages(0, 0), 0, 6600);
-    check(
-        "start a; end a 50; start a; delta a 400; end a 50; exit",
-        messages(1, 50),
-        messages(0, 0),
-        0,
-        6600,
-    );
-    check(
-        "start a; end a 50; result 1 50 6600; row a; start a; end a 50; exit",
-        messages(1, 50),
-        messages(0, 0),
-        6600,
-        0,
-    );
+    check("start a; delta a 40; end a 50; stop a", "50 (1) $0 ~6600");
+    check("start a; row a; row a; end a 50; row a; stop a; exit", "50 (1) $0 ~6600");
+    check("start a; end a 50; start a; delta a 400; end a 50; exit", "50 (1) $0 ~6600");
+    check("start a; end a 50; result 1 50 6600; row a; start a; end a 50; exit", "50 (1) $6600");
 }
 
 #[test]
 fn estimates_truncated_messages() {
     // A message in progress is not counted.
-    check("start a; delta a 40", messages(0, 0), messages(0, 0), 0, 0);
-    check("start a; delta a 40; delta a 2; exit", messages(0, 0), messages(1, 10), 0, 5800);
-    check("start a; delta a 40; cut a; stop a", messages(0, 0), messages(1, 10), 0, 5800);
-    check("start a; delta a 40; stop a", messages(0, 0), messages(1, 10), 0, 5800);
+    check("start a; delta a 40", "0 (0) $0");
+    check("start a; delta a 40; delta a 2; exit", "0 (0) $0 ~5800 cut 10 (1)");
+    check("start a; delta a 40; cut a; stop a", "0 (0) $0 ~5800 cut 10 (1)");
+    check("start a; delta a 40; stop a", "0 (0) $0 ~5800 cut 10 (1)");
     // The same thread starts another message, so the first one was abandoned.
-    check("start a; delta a 40; start b; end b 50; exit", messages(1, 50), messages(1, 10), 0, 12_400);
+    check("start a; delta a 40; start b; end b 50; exit", "50 (1) $0 ~12400 cut 10 (1)");
     // Another thread does not end it.
-    check(
-        "start a; delta a 40; start b t; end b 50; end a 50; exit",
-        messages(2, 100),
-        messages(0, 0),
-        0,
-        13_200,
-    );
-    check("start a; delta a 40; whole b; exit", messages(1, 50), messages(1, 10), 0, 12_400);
+    check("start a; delta a 40; start b t; end b 50; end a 50; exit", "100 (2) $0 ~13200");
+    check("start a; delta a 40; whole b; exit", "50 (1) $0 ~12400 cut 10 (1)");
 }
 
 #[test]
 fn result_covers_earlier_usage() {
-    check("start a; end a 50; result 1 50 7000", messages(1, 50), messages(0, 0), 7000, 0);
-    check(
-        "start a; end a 50; result 1 50 7000; start b; end b 50",
-        messages(2, 100),
-        messages(0, 0),
-        7000,
-        6600,
-    );
-    check(
-        "start a; end a 50; result 1 50 7000; start b; end b 50; result 1 50 8000",
-        messages(2, 100),
-        messages(0, 0),
-        15_000,
-        0,
-    );
+    check("start a; end a 50; result 1 50 7000", "50 (1) $7000");
+    check("start a; end a 50; result 1 50 7000; start b; end b 50", "100 (2) $7000 ~6600");
+    check("start a; end a 50; result 1 50 7000; start b; end b 50; result 1 50 8000", "100 (2) $15000");
     // The agent's estimate for a truncated message is in its sum; ours is kept.
-    check(
-        "start a; delta a 40; cut a; start b; end b 50; result 2 63 12460",
-        messages(1, 50),
-        messages(1, 10),
-        12_460,
-        0,
-    );
+    check("start a; delta a 40; cut a; start b; end b 50; result 2 63 12460", "50 (1) $12460 cut 10 (1)");
     // After an error in the stream, the agent's sum lacks the message, with its input.
-    check(
-        "start a; delta a 40; cut a; start b; end b 50; result 1 50 6600",
-        messages(1, 50),
-        messages(1, 10),
-        6600,
-        5800,
-    );
-    check("start a; delta a 40; cut a; result 0 0 0", messages(0, 0), messages(1, 10), 0, 5800);
-    check("result 0 0 0", messages(0, 0), messages(0, 0), 0, 0);
+    check("start a; delta a 40; cut a; start b; end b 50; result 1 50 6600", "50 (1) $6600 ~5800 cut 10 (1)");
+    check("start a; delta a 40; cut a; result 0 0 0", "0 (0) $0 ~5800 cut 10 (1)");
+    check("result 0 0 0", "0 (0) $0");
 }
 
 #[test]
 fn measures_sub_agents_by_rows() {
     // The next result states their output. Until then, the rows give it.
-    check("row a t; row a t; exit", messages(1, 6), messages(0, 0), 0, 5720);
-    check("row a t; row a t; row b t; exit", messages(2, 9), messages(0, 0), 0, 11_380);
-    check(
-        "start m; end m 50; row a t; row b u; result 3 777 9000",
-        messages(3, 777),
-        messages(0, 0),
-        9000,
-        0,
-    );
-    check("row a t; row b t; result 2 90 9000; row b t; exit", messages(2, 90), messages(0, 0), 9000, 0);
+    check("row a t; row a t; exit", "6 (1) $0 ~5720");
+    check("row a t; row a t; row b t; exit", "9 (2) $0 ~11380");
+    check("start m; end m 50; row a t; row b u; result 3 777 9000", "777 (3) $9000");
+    check("row a t; row b t; result 2 90 9000; row b t; exit", "90 (2) $9000");
     // The usage of a complete row is exact.
-    check("whole a; exit", messages(1, 50), messages(0, 0), 0, 6600);
+    check("whole a; exit", "50 (1) $0 ~6600");
 }
 
 #[test]

@@ -1,10 +1,13 @@
 //! Background work that outlives an exchange: the wait for it, the prompt about it, and its stop.
 
-use super::trace::{check_rest_with, plain};
+use super::trace::{check_rest, check_rest_with, plain};
 use crate::{KeepGoing, Limits, Policy, Span, Usd, WrapUp};
 use expect_test::{Expect, expect};
 
 const STARTED: &str = "start; spawn; open; exchange; shells 1";
+
+/// The exchange ended, and the agent waits for its background work.
+const WAITING: &str = "start; spawn; open; exchange; shells 1; ends ok; idle";
 
 fn with_keep_going(limits: Limits) -> Policy {
     let keep_going = KeepGoing { status_every: 0, idle_stops_max: 2, ..KeepGoing::DEFAULT };
@@ -76,13 +79,9 @@ fn keep_going_wraps_up_and_stops_background_work_at_limit() {
     let no_wrap_up = Policy { wrap_up: None, ..with_keep_going(hours(5)) };
     check_rest_with(
         &no_wrap_up,
-        STARTED,
-        "ends ok; idle; tick; exchange; ends ok; idle; tick; exit 143; swept 1",
+        &format!("{WAITING}; tick; exchange"),
+        "ends ok; idle; tick; exit 143; swept 1",
         expect![[r#"
-            ends ok          progress
-            idle             -
-            tick             agent stopped, 1 running; sent continue after stop 1, remaining 4h 50m; > send continue after stop 1
-            exchange         -
             ends ok          -
             idle             -
             tick             stop background_stopped term; > term
@@ -187,41 +186,22 @@ fn background_work_prevents_idle_stop() {
 
 #[test]
 fn work_that_died_with_its_agent_is_continued() {
-    check_rest_with(
-        &plain(),
-        STARTED,
-        "ends ok; idle; signal 9; swept 1; tick",
+    check_rest(
+        WAITING,
+        "signal 9; swept 1; tick",
         expect![[r#"
-            ends ok          progress
-            idle             -
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             swept 1          swept 1
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
     );
-    check_rest_with(
-        &plain(),
-        STARTED,
-        "ends ok; idle; cancel term; exit 143; swept 1",
+    check_rest(
+        WAITING,
+        "cancel term; exit 143; swept 1",
         expect![[r#"
-            ends ok          progress
-            idle             -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
             swept 1          swept 1; suspended; > finish 143
-        "#]],
-    );
-    // The wait is over.
-    check_rest_with(
-        &plain(),
-        STARTED,
-        "ends ok; idle; tick; exit 143; swept 1",
-        expect![[r#"
-            ends ok          progress
-            idle             -
-            tick             stop background_stopped term; > term
-            exit 143         ok -> done; > sweep
-            swept 1          swept 1; done; > finish 0
         "#]],
     );
 }
@@ -231,23 +211,17 @@ fn stop_of_an_agent_that_waits_for_background_work_is_not_done() {
     let timed = Policy { attempt_timeout: Some(Span::from_mins(20)), ..plain() };
     check_rest_with(
         &timed,
-        STARTED,
-        "ends ok; idle; cancel person; tick; exit 143",
+        &format!("{WAITING}; cancel person; tick"),
+        "exit 143",
         expect![[r#"
-            ends ok          progress
-            idle             -
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            tick             stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_rest_with(
         &Policy { background_wait: Span::from_hours(1), ..timed },
-        STARTED,
-        "ends ok; idle; tick; exit 143",
+        WAITING,
+        "tick; exit 143",
         expect![[r#"
-            ends ok          progress
-            idle             -
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> resume_while_progressing in 0s: 2 resume s1, continue (attempt_timeout); > sweep; attempt 2 resume s1, continue (attempt_timeout); > spawn 2
         "#]],
@@ -259,11 +233,9 @@ fn agent_is_prompted_again_about_background_work_that_no_time_limit_ends() {
     let budget = Limits { budget: Some(Usd(10_000_000)), ..Limits::default() };
     check_rest_with(
         &with_keep_going(budget),
-        STARTED,
-        "ends ok; idle; tick; exchange; ends ok; idle; tick",
+        WAITING,
+        "tick; exchange; ends ok; idle; tick",
         expect![[r#"
-            ends ok          progress
-            idle             -
             tick             agent stopped, 1 running; sent continue after stop 1, remaining 10000000 of budget; > send continue after stop 1
             exchange         -
             ends ok          -

@@ -1,6 +1,6 @@
 //! Cancellation: from every source, in every phase.
 
-use super::trace::{check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_rest, check_rest_with, check_run, check_run_with, plain};
 use crate::{Checks, OnTerminate, Policy};
 use expect_test::expect;
 
@@ -27,11 +27,10 @@ fn ignored_interrupt_escalates() {
             exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "working; cancel person; tick; tick; signal 9",
+    check_rest(
+        "working; cancel person; tick",
+        "tick; signal 9",
         expect![[r#"
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            tick             stop cancelled term; > term
             tick             stop cancelled kill; > kill
             signal 9         crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],
@@ -52,20 +51,16 @@ fn second_cancel_stops_at_once() {
 
 #[test]
 fn sigterm_and_sighup_suspend() {
-    check_run(
-        "working; cancel term; exit 143",
-        expect![[r#"
-            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep; suspended; > finish 143
-        "#]],
-    );
-    check_run(
-        "working; cancel hup; exit 143",
-        expect![[r#"
-            cancel hup       suspend by sighup; stop suspended interrupt; > interrupt
-            exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep; suspended; > finish 129
-        "#]],
-    );
+    for (signal, name, exit_code) in [("term", "sigterm", 143), ("hup", "sighup", 129)] {
+        let next = "resume in 0s: 2 resume s1, continue (interrupted)";
+        check_built_run(
+            &format!("working; cancel {signal}; exit 143"),
+            &[
+                format!("cancel {signal:<9} suspend by {name}; stop suspended interrupt; > interrupt"),
+                format!("exit 143         interrupted -> {next}; > sweep; suspended; > finish {exit_code}"),
+            ],
+        );
+    }
 }
 
 #[test]
@@ -81,28 +76,29 @@ fn sigterm_cancels_if_configured() {
     );
 }
 
+const SUSPENDED_WAIT: &str = "working; fails 529; swept; cancel term; +8h";
+const SUSPENDED_CHECK: &str = "working; completes; swept; cancel term; check stopped; +8h";
+
+fn with_checks() -> Policy {
+    let checks = Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) };
+    Policy { checks: Some(checks), ..plain() }
+}
+
 #[test]
 fn suspended_run_returns_to_its_phase() {
     // The wait continues unchanged. The time of the suspension is neither active nor waiting.
     check_run(
-        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover; tick; spawn",
+        &format!("{SUSPENDED_WAIT}; recover; retry"),
         expect![[r#"
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
             swept            swept 0
             cancel term      suspend by sigterm; suspended; > finish 143
             recover          recovered (suspended)
-            tick             attempt 2 resume s1, continue (overloaded); > spawn 2
-            spawn            spawned 7
         "#]],
     );
     check_run_with(
-        &Policy {
-            checks: Some(Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) }),
-            ..plain()
-        },
-        "working; completes; swept; cancel term; check stopped; +8h; recover; check passes",
+        &with_checks(),
+        &format!("{SUSPENDED_CHECK}; recover; check passes"),
         expect![[r#"
             completes        ok -> check; > sweep
             swept            swept 0; check started; > check 1
@@ -117,17 +113,17 @@ fn suspended_run_returns_to_its_phase() {
 #[test]
 fn run_is_stopped_when_taken_over() {
     // No agent starts, in any phase.
-    check_run(
-        "start; recover never after person",
+    check_rest(
+        "start",
+        "recover never after person",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             recover never after person recovered (not_started); cancel by person; crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "start; recover never after term",
+    check_rest(
+        "start",
+        "recover never after term",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             recover never after term recovered (not_started); suspend by sigterm; suspended; > finish 143
         "#]],
     );
@@ -138,47 +134,32 @@ fn run_is_stopped_when_taken_over() {
             swept            swept 0; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "working; ends 529; idle; exit 1; swept; recover gone after now",
+    check_rest(
+        "working; fails 529; swept",
+        "recover gone after now",
         expect![[r#"
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
             recover gone after now recovered (waiting); cancel by person_now; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover after person",
+    check_rest(
+        SUSPENDED_WAIT,
+        "recover after person",
         expect![[r#"
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            cancel term      suspend by sigterm; suspended; > finish 143
             recover after person recovered (suspended); cancel by person; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "working; ends 529; idle; exit 1; swept; cancel term; +8h; recover after term",
+    check_rest(
+        SUSPENDED_WAIT,
+        "recover after term",
         expect![[r#"
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            swept            swept 0
-            cancel term      suspend by sigterm; suspended; > finish 143
             recover after term recovered (suspended); suspend by sigterm; suspended; > finish 143
         "#]],
     );
-    let checks = Checks { failures_max: 3, timeout: None, ..Checks::new(vec!["true".to_owned()]) };
-    check_run_with(
-        &Policy { checks: Some(checks), ..plain() },
-        "working; completes; swept; cancel term; check stopped; +8h; recover after person",
+    check_rest_with(
+        &with_checks(),
+        SUSPENDED_CHECK,
+        "recover after person",
         expect![[r#"
-            completes        ok -> check; > sweep
-            swept            swept 0; check started; > check 1
-            cancel term      suspend by sigterm; stop check (suspended); > stop check
-            check stopped    suspended; > finish 143
             recover after person recovered (suspended); cancel by person; stop check (cancelled); check stopped; cancelled; > finish 130
         "#]],
     );
@@ -187,7 +168,7 @@ fn run_is_stopped_when_taken_over() {
 #[test]
 fn suspension_counts_no_retry_and_escalates_fast() {
     check_run(
-        "working; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; tick; spawn; open; exchange; ends 529; idle; exit 1",
+        "working; cancel term; +2s; tick; +2s; tick; signal 9; swept; cancel hup; recover; retry; open; exchange; fails 529",
         expect![[r#"
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             tick             stop suspended term; > term
@@ -196,13 +177,9 @@ fn suspension_counts_no_retry_and_escalates_fast() {
             swept            swept 0; suspended; > finish 143
             cancel hup       -
             recover          recovered (suspended)
-            tick             attempt 2 resume s1, continue (interrupted); > spawn 2
-            spawn            spawned 7
             open             -
             exchange         -
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 3 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 3 resume s1, continue (overloaded); > sweep
         "#]],
     );
 }
@@ -210,12 +187,11 @@ fn suspension_counts_no_retry_and_escalates_fast() {
 #[test]
 fn ctrl_c_cancels_suspending_run() {
     check_run(
-        "working; cancel term; cancel person; ends aborted; exit 0",
+        "working; cancel term; cancel person; exit 143",
         expect![[r#"
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             cancel person    cancel by person
-            ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
+            exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
@@ -236,28 +212,26 @@ fn ignores_cancel_before_start_and_after_finish() {
 
 #[test]
 fn cancel_while_starting_stops_process_after_spawn() {
-    check_run(
-        "start; cancel person; spawn; exit 0",
+    let check = |rest, expected| check_rest("start", rest, expected);
+    check(
+        "cancel person; spawn; exit 0",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             cancel person    cancel by person
             spawn            spawned 7; stop cancelled interrupt; > interrupt
             exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
-    check_run(
-        "start; cancel term; spawn; exit 143",
+    check(
+        "cancel term; spawn; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
             spawn            spawned 7; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 new s2, task; > sweep; suspended; > finish 143
         "#]],
     );
-    check_run(
-        "start; cancel now; spawn-fails no-resources",
+    check(
+        "cancel now; spawn-fails no-resources",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             cancel now       cancel by person_now
             spawn-fails no-resources crashed -> cancelled; > sweep; cancelled; > finish 130
         "#]],

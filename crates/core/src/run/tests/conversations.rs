@@ -1,7 +1,7 @@
 //! Sessions that are lost, exist already, are in use or full, and answers that are truncated, missing or
 //! rejected.
 
-use super::trace::{check_built_run, check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_rest, check_rest_with_both, check_run, plain};
 use crate::{Policy, SessionLoss};
 use expect_test::expect;
 
@@ -20,15 +20,16 @@ fn rejects_named_session_that_is_missing_or_in_use() {
     }
 }
 
+/// A session was lost after a crash, and its replacement is open.
+const REPLACED: &str = "working; signal 9; retry; refuses lost; exit 1; opens";
+
 #[test]
 fn replaces_lost_session_once() {
     check_run(
-        "working; signal 9; retry; refuses lost; exit 1; spawn; open; signal 9; retry; refuses lost; exit 1",
+        &format!("{REPLACED}; signal 9; retry; refuses lost; exit 1"),
         expect![[r#"
             signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
-            spawn            spawned 7
-            open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
             exit 1           session_lost -> failed by session_lost; > sweep; failed by session_lost; > finish 20
         "#]],
@@ -37,32 +38,28 @@ fn replaces_lost_session_once() {
 
 #[test]
 fn replaces_each_session_that_an_outage_loses() {
-    check_run(
-        "working; signal 9; retry; refuses lost; exit 1; spawn; open; ends 529; idle; exit 1; retry; refuses lost; exit 1",
+    check_rest(
+        REPLACED,
+        "fails 529; retry; refuses lost; exit 1",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            exit 1           session_lost -> replace_lost_session in 0s: 3 new s2, task; > sweep; attempt 3 new s2, task; strategy fresh (never opened); > spawn 3
-            spawn            spawned 7
-            open             opened s2
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 4 resume s2, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 4 resume s2, continue (overloaded); > sweep
             exit 1           session_lost -> replace_lost_session in 0s: 5 new s3, task; > sweep; attempt 5 new s3, task; strategy fresh (never opened); > spawn 5
         "#]],
     );
 }
 
 #[test]
-fn replaces_lost_session_without_warning() {
-    check_run_with(
-        &Policy { session_loss: SessionLoss::Fresh, ..plain() },
-        "start resume mine; spawn; refuses lost; exit 1; spawn; open",
+fn replaces_lost_session_of_the_user() {
+    let policies = [SessionLoss::Fresh, SessionLoss::FreshWithWarning]
+        .map(|session_loss| Policy { session_loss, ..plain() });
+    check_rest_with_both(
+        &policies,
+        "",
+        "start resume mine; spawn; refuses lost; exit 1; opens",
         expect![[r#"
             start resume mine run started; attempt 1 resume mine, task; > spawn 1
             spawn            spawned 7
             exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
-            spawn            spawned 7
-            open             opened s2
         "#]],
     );
 }
@@ -85,20 +82,16 @@ fn resumes_existing_session() {
 #[test]
 fn replaces_full_session_once() {
     check_run(
-        "working; fails full; spawn; open; fails full",
+        "working; fails full; opens; fails full",
         expect![[r#"
             fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
-            spawn            spawned 7
-            open             opened s2
             fails full       context_full -> failed by context_full; > sweep; failed by context_full; > finish 20
         "#]],
     );
     check_run(
-        "working; fails full; spawn; open; works; fails full",
+        "working; fails full; opens; works; fails full",
         expect![[r#"
             fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy fresh (context_full); > spawn 2
-            spawn            spawned 7
-            open             opened s2
             fails full       context_full -> replace_full_session in 0s: 3 new s3, task after loss (context_full); > sweep; attempt 3 new s3, task after loss (context_full); strategy fresh (context_full); > spawn 3
         "#]],
     );
@@ -139,11 +132,9 @@ fn nudges_twice_for_missing_answer() {
 #[test]
 fn forks_once_after_bad_request() {
     check_run(
-        "working; fails 400; spawn; open; fails 400",
+        "working; fails 400; opens; fails 400",
         expect![[r#"
             fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
-            spawn            spawned 7
-            open             opened s2
             fails 400        bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
         "#]],
     );
@@ -161,11 +152,10 @@ fn forks_once_after_bad_request() {
 #[test]
 fn repeats_fork_after_early_crash() {
     check_run(
-        "working; fails 400; spawn; signal 9",
+        "working; fails 400; crashes",
         expect![[r#"
             fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
-            spawn            spawned 7
-            signal 9         crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep
+            crashes          crashed -> resume in 4s: 3 fork s1 to s3, continue (bad_request); > sweep
         "#]],
     );
 }

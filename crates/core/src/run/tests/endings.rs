@@ -142,11 +142,9 @@ fn agent_that_vanishes_during_the_run_is_retried_for_a_minute() {
 #[test]
 fn agent_that_is_missing_when_the_run_is_resumed_ends_it_at_once() {
     check_run(
-        "opened; bill 9; cancel person; ends aborted; exit 0; reopen; spawn-fails missing",
+        "opened; bill 9; cancels; reopen; spawn-fails missing",
         expect![[r#"
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
+            cancels          interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn-fails missing agent_missing -> failed by agent_missing; > sweep; failed by agent_missing; > finish 20
         "#]],
@@ -157,34 +155,25 @@ fn agent_that_is_missing_when_the_run_is_resumed_ends_it_at_once() {
 #[test]
 fn model_that_answered_before_is_retried() {
     check_run(
-        "working; bill 9; ends model; exit 1; retry; ends model; exit 1; retry; ends model; exit 1; retry; \
-         ends model; exit 1; retry; ends model; exit 1; retry; ends model; exit 1",
+        "working; bill 9; fails model; retry; fails model; retry; fails model; retry; fails model; retry; \
+         fails model; retry; fails model",
         expect![[r#"
-            ends model       -
-            exit 1           model_unknown -> resume in 32s: 2 resume s1, continue (model_unknown); > sweep
-            ends model       -
-            exit 1           model_unknown -> resume in 1m 4s: 3 resume s1, continue (model_unknown); > sweep
-            ends model       -
-            exit 1           model_unknown -> resume in 2m 8s: 4 resume s1, continue (model_unknown); > sweep
-            ends model       -
-            exit 1           model_unknown -> resume in 4m 16s: 5 resume s1, continue (model_unknown); > sweep
-            ends model       -
-            exit 1           model_unknown -> resume in 5m: 6 resume s1, continue (model_unknown); > sweep
-            ends model       -
-            exit 1           model_unknown -> failed by model_unknown; > sweep; failed by model_unknown; > finish 20
+            fails model      model_unknown -> resume in 32s: 2 resume s1, continue (model_unknown); > sweep
+            fails model      model_unknown -> resume in 1m 4s: 3 resume s1, continue (model_unknown); > sweep
+            fails model      model_unknown -> resume in 2m 8s: 4 resume s1, continue (model_unknown); > sweep
+            fails model      model_unknown -> resume in 4m 16s: 5 resume s1, continue (model_unknown); > sweep
+            fails model      model_unknown -> resume in 5m: 6 resume s1, continue (model_unknown); > sweep
+            fails model      model_unknown -> failed by model_unknown; > sweep; failed by model_unknown; > finish 20
         "#]],
     );
     // The user resumed the run with another model, which never answered.
     check_run(
-        "working; bill 9; cancel person; ends aborted; exit 0; reopen; spawn; ends model; exit 1",
+        "working; bill 9; cancels; reopen; spawn; fails model",
         expect![[r#"
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
+            cancels          interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
-            ends model       -
-            exit 1           model_unknown -> failed by model_unknown; > sweep; failed by model_unknown; > finish 20
+            fails model      model_unknown -> failed by model_unknown; > sweep; failed by model_unknown; > finish 20
         "#]],
     );
 }

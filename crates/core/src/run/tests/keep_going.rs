@@ -234,10 +234,11 @@ fn failed_exchange_is_not_a_stop() {
 
 #[test]
 fn stop_during_cancel_is_not_done() {
-    check(
-        "exchange; cancel person; ends ok; workspace 2; idle; exit 0",
+    check_rest_with(
+        &with_keep_going(),
+        &format!("{FIRST}; exchange"),
+        "cancel person; ends ok; workspace 2; idle; exit 0",
         expect![[r#"
-            exchange         -
             cancel person    cancel by person; stop cancelled interrupt; > interrupt
             ends ok          input closed; > close input
             workspace 2      -

@@ -26,6 +26,10 @@ fn check_with_time(rest: &str, expected: Expect) {
     check_rest_with(&time(), WORKING, rest, expected);
 }
 
+/// The agent wraps up at the reserve of `budget` or `time`.
+const BUDGET_WRAP_UP: &str = "usage 960000; ends aborted; exchange";
+const TIME_WRAP_UP: &str = "+5m; activity; tick; ends aborted; exchange";
+
 #[test]
 fn wraps_up_before_budget_is_exhausted() {
     check_run_with(
@@ -74,14 +78,19 @@ fn time_limit_counts_only_active_time() {
         "#]],
     );
     // The wall limit includes downtime.
+    let wall = with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() });
     check_run_with(
-        &with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() }),
-        "start; spawn; open; exchange; +1m; sleep 3h; tick; swept; +1m; exit 143",
+        &wall,
+        "start",
         expect![[r#"
             start            run started; attempt 1 new s1, task, remaining 10m; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
+        "#]],
+    );
+    check_rest_with(
+        &wall,
+        WORKING,
+        "+1m; sleep 3h; tick; swept; +1m; exit 143",
+        expect![[r#"
             sleep 3h         downtime 3h
             tick             limit wall: exhausted; stop limit_reached term; > term
             swept            -
@@ -92,18 +101,13 @@ fn time_limit_counts_only_active_time() {
 
 #[test]
 fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
-    check_run_with(
+    check_rest_with(
         &with_limits(Limits { wall: Some(Span::from_hours(2)), ..Limits::default() }),
-        "start; spawn; open; exchange; limit until +5h; ends usage; idle; exit 1",
+        WORKING,
+        "limit until +5h; fails usage",
         expect![[r#"
-            start            run started; attempt 1 new s1, task, remaining 2h; > spawn 1
-            spawn            spawned 7
-            open             opened s1
-            exchange         -
             limit until +5h  -
-            ends usage       -
-            idle             input closed; > close input
-            exit 1           usage_limit -> retry_later by usage_limit in 5h; > sweep; retry_later by usage_limit in 5h; > finish 75
+            fails usage      usage_limit -> retry_later by usage_limit in 5h; > sweep; retry_later by usage_limit in 5h; > finish 75
         "#]],
     );
 }
@@ -111,7 +115,7 @@ fn finishes_with_retry_at_if_wait_exceeds_wall_limit() {
 #[test]
 fn reserve_bounds_wrap_up() {
     check_with_budget(
-        "usage 960000; ends aborted; exchange; usage 50000; tick; exit 143",
+        &format!("{BUDGET_WRAP_UP}; usage 50000; tick; exit 143"),
         expect![[r#"
             usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
@@ -122,7 +126,7 @@ fn reserve_bounds_wrap_up() {
         "#]],
     );
     check_with_time(
-        "+5m; activity; tick; ends aborted; exchange; activity; tick; exit 143",
+        &format!("{TIME_WRAP_UP}; activity; tick; exit 143"),
         expect![[r#"
             activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
@@ -158,13 +162,11 @@ fn wraps_up_in_next_attempt_after_ignored_interrupt() {
         "#]],
     );
     // There is no third wrap-up.
-    check_with_time(
-        "+5m; activity; tick; ends aborted; exchange; signal 9; tick; resumed; signal 9",
+    check_rest_with(
+        &time(),
+        &format!("{WORKING}; {TIME_WRAP_UP}"),
+        "signal 9; tick; resumed; signal 9",
         expect![[r#"
-            activity         -
-            tick             limit time: reserve; stop wrap_up interrupt; > interrupt
-            ends aborted     sent wrap up (time), remaining 1m; > send wrap up (time)
-            exchange         -
             signal 9         crashed -> resume in 2s: 2 resume s1, wrap up (time); > sweep
             tick             attempt 2 resume s1, wrap up (time), remaining 1m; > spawn 2
             signal 9         crashed -> out_of_time by limit of time by crashed; > sweep; out_of_time by limit of time by crashed; > finish 22
@@ -234,10 +236,9 @@ fn stops_agent_without_wrap_up() {
     // A configured reserve.
     check_rest_with(
         &Policy { wrap_up: Some(WrapUp { reserve: Some(Span::from_mins(2)) }), ..time() },
-        WORKING,
-        "+6m; activity; tick; ends aborted; exchange; completes",
+        &format!("{WORKING}; +6m; activity"),
+        "tick; ends aborted; exchange; completes",
         expect![[r#"
-            activity         -
             tick             limit time: reserve; stop wrap_up interrupt; > interrupt
             ends aborted     sent wrap up (time), remaining 2m; > send wrap up (time)
             exchange         -
@@ -257,7 +258,7 @@ fn starts_nothing_beyond_a_limit() {
     // If the user resumes the run without raising the limit, the reserve is used for a wrap-up.
     check_rest_with(
         &budget(),
-        "start; spawn; open; exchange; usage 960000; ends aborted; exchange; ends ok; idle; exit 0; swept",
+        &format!("{WORKING}; {BUDGET_WRAP_UP}; ends ok; idle; exit 0; swept"),
         "+1h; reopen; resumed; completes; reopen",
         expect![[r#"
             reopen           reopened; limit budget: reserve; attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
@@ -324,12 +325,11 @@ fn cancel_during_wrap_up_ends_run() {
             exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
-    check_with_budget(
-        "usage 960000; ends aborted; exchange; cancel term; exit 143",
+    check_rest_with(
+        &budget(),
+        &format!("{WORKING}; {BUDGET_WRAP_UP}"),
+        "cancel term; exit 143",
         expect![[r#"
-            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
-            ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
-            exchange         -
             cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
             exit 143         interrupted -> resume in 0s: 2 resume s1, wrap up (budget); > sweep; suspended; > finish 143
         "#]],
@@ -351,11 +351,11 @@ fn new_supervisor_counts_unsupervised_usage() {
         "#]],
     );
     // The prompt was sent, but the agent died before receiving it.
-    check_with_budget(
-        "usage 960000; ends aborted; recover gone; tick; resumed; completes",
+    check_rest_with(
+        &budget(),
+        &format!("{WORKING}; usage 960000; ends aborted"),
+        "recover gone; tick; resumed; completes",
         expect![[r#"
-            usage 960000     limit budget: reserve; stop wrap_up interrupt; > interrupt
-            ends aborted     sent wrap up (budget), remaining 40000 of budget; > send wrap up (budget)
             recover gone     recovered (agent_gone); interrupted -> resume in 2s: 2 resume s1, wrap up (budget); > sweep
             tick             attempt 2 resume s1, wrap up (budget), remaining 40000 of budget; > spawn 2
             completes        ok -> over_budget by limit of budget; > sweep; over_budget by limit of budget; > finish 21
@@ -369,14 +369,12 @@ fn unsupervised_result_counts_after_time_limit() {
     let wall = with_limits(Limits { wall: Some(Span::from_mins(10)), ..Limits::default() });
     let check = |rest: &str, expected| check_rest_with(&wall, WORKING, rest, expected);
     check(
-        "+11m; recover live; open; exchange; works; ends ok; idle; exit 0",
+        "+11m; recover live; open; exchange; works; completes",
         expect![[r#"
             recover live     recovered (agent_running)
             open             -
             exchange         -
-            ends ok          -
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check(

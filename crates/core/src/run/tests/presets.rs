@@ -1,6 +1,6 @@
 //! The presets: their numbers and their semantics.
 
-use super::trace::{check_run_with, steady};
+use super::trace::{check_rest_with, check_run_with, steady};
 use crate::{Policy, Preset, SessionLoss, Span};
 use expect_test::{Expect, expect};
 
@@ -50,17 +50,11 @@ fn parses_names() {
 
 #[test]
 fn openclawpack_counts_every_retry() {
-    check_run_with(
+    check_rest_with(
         &steady(Preset::Openclawpack),
-        "working; tool; tool-ends; fails 529; retry; signal 9; retry; tool; tool-ends; fails 500; retry; fails 529",
+        "working; works; fails 529; retry; signal 9; retry; works; fails 500; retry",
+        "fails 529",
         expect![[r#"
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
-            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            tool             -
-            tool-ends        progress, retries kept
-            fails 500        server_error -> wait_out in 8s: 4 resume s1, continue (server_error); > sweep
             fails 529        overloaded -> retry_later by overloaded in 16s; > sweep; retry_later by overloaded in 16s; > finish 75
         "#]],
     );
@@ -70,10 +64,8 @@ fn openclawpack_counts_every_retry() {
 fn openclawpack_finishes_on_timeout() {
     check_run_with(
         &Policy { attempt_timeout: Some(Span::from_mins(20)), ..steady(Preset::Openclawpack) },
-        "working; tool; tool-ends; tool; tick; exit 143",
+        "working; works; tool; tick; exit 143",
         expect![[r#"
-            tool             -
-            tool-ends        progress, retries kept
             tool             -
             tick             stop timed_out term; > term
             exit 143         attempt_timeout -> out_of_time by attempt_timeout; > sweep; out_of_time by attempt_timeout; > finish 22
@@ -81,26 +73,17 @@ fn openclawpack_finishes_on_timeout() {
     );
 }
 
+/// `replaces_lost_session_of_the_user` traces the replacement.
 #[test]
 fn openclawpack_replaces_lost_session() {
-    check_run_with(
-        &steady(Preset::Openclawpack),
-        "start resume mine; spawn; refuses lost; exit 1; spawn; open",
-        expect![[r#"
-            start resume mine run started; attempt 1 resume mine, task; > spawn 1
-            spawn            spawned 7
-            exit 1           session_lost -> replace_lost_session in 0s: 2 new s2, task; > sweep; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
-            spawn            spawned 7
-            open             opened s2
-        "#]],
-    );
     assert_eq!(Preset::Openclawpack.policy().session_loss, SessionLoss::FreshWithWarning);
 }
 
 #[test]
-fn archon_waits_30_and_60_seconds() {
+fn archon_makes_three_attempts_with_waits_of_30_and_60_seconds() {
+    let archon = steady(Preset::Archon);
     check_run_with(
-        &steady(Preset::Archon),
+        &archon,
         "working; signal 9; retry; fails 529; retry; signal 9",
         expect![[r#"
             signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
@@ -108,16 +91,12 @@ fn archon_waits_30_and_60_seconds() {
             signal 9         crashed -> failed by crashed; > sweep; failed by crashed; > finish 20
         "#]],
     );
-}
-
-#[test]
-fn archon_counts_failed_resume_as_attempt() {
-    check_run_with(
-        &steady(Preset::Archon),
-        "working; signal 9; retry; refuses lost; exit 1; retry; refuses lost; exit 1",
+    // A failed resume counts as an attempt.
+    check_rest_with(
+        &archon,
+        "working; signal 9; retry; refuses lost; exit 1; retry",
+        "refuses lost; exit 1",
         expect![[r#"
-            signal 9         crashed -> resume in 30s: 2 resume s1, continue (crashed); > sweep
-            exit 1           session_lost -> resume in 1m: 3 resume s1, continue (session_lost); > sweep
             exit 1           session_lost -> failed by session_lost; > sweep; failed by session_lost; > finish 20
         "#]],
     );
@@ -125,12 +104,11 @@ fn archon_counts_failed_resume_as_attempt() {
 
 #[test]
 fn archon_starts_new_session_if_none_opened() {
-    check_run_with(
+    check_rest_with(
         &steady(Preset::Archon),
-        "start; spawn; signal 9; tick",
+        "start; spawn",
+        "signal 9; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn            spawned 7
             signal 9         crashed -> resume in 30s: 2 new s2, task; > sweep
             tick             attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
@@ -139,27 +117,11 @@ fn archon_starts_new_session_if_none_opened() {
 
 #[test]
 fn researchgym_retries_five_times_in_a_run() {
-    check_run_with(
+    check_rest_with(
         &steady(Preset::Researchgym),
-        "working; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529; retry; tool; tool-ends; fails 529",
+        &format!("working{}", "; works; fails 529; retry".repeat(5)),
+        "works; fails 529",
         expect![[r#"
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 30s: 2 resume s1, continue (overloaded); > sweep
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 1m: 3 resume s1, continue (overloaded); > sweep
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 2m: 4 resume s1, continue (overloaded); > sweep
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 4m: 5 resume s1, continue (overloaded); > sweep
-            tool             -
-            tool-ends        progress, retries kept
-            fails 529        overloaded -> wait_out in 5m: 6 resume s1, continue (overloaded); > sweep
-            tool             -
-            tool-ends        progress, retries kept
             fails 529        overloaded -> retry_later by overloaded in 5m; > sweep; retry_later by overloaded in 5m; > finish 75
         "#]],
     );
@@ -172,12 +134,11 @@ fn researchgym_has_no_jitter() {
 
 #[test]
 fn keypoints_gives_up_after_three_attempts() {
-    check_run_with(
+    check_rest_with(
         &steady(Preset::Keypoints),
-        "working; tick; exit 143; retry; fails 529; retry; fails 500",
+        "working; tick; exit 143; retry",
+        "fails 529; retry; fails 500",
         expect![[r#"
-            tick             stop timed_out term; > term
-            exit 143         attempt_timeout -> resume_while_progressing in 2s: 2 resume s1, continue (attempt_timeout); > sweep
             fails 529        overloaded -> wait_out in 4s: 3 resume s1, continue (overloaded); > sweep
             fails 500        server_error -> retry_later by server_error in 4s; > sweep; retry_later by server_error in 4s; > finish 75
         "#]],

@@ -7,23 +7,19 @@ use expect_test::expect;
 #[test]
 fn last_result_decides() {
     check_run(
-        "working; ends ok; exchange; ends ok; idle; exit 0",
+        "working; ends ok; exchange; completes",
         expect![[r#"
             ends ok          progress
             exchange         -
-            ends ok          -
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check_run(
-        "working; ends ok; exchange; ends 529; idle; exit 1",
+        "working; ends ok; exchange; fails 529",
         expect![[r#"
             ends ok          progress
             exchange         -
-            ends 529         -
-            idle             input closed; > close input
-            exit 1           overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
+            fails 529        overloaded -> wait_out in 2s: 2 resume s1, continue (overloaded); > sweep
         "#]],
     );
     check_run(
@@ -51,16 +47,14 @@ fn crash_after_earlier_result_counts_as_crash() {
 #[test]
 fn waits_for_background_shell() {
     check_run(
-        "working; shells 1; ends ok; idle; +9m; shells 0; exchange; ends ok; idle; exit 0",
+        "working; shells 1; ends ok; idle; +9m; shells 0; exchange; completes",
         expect![[r#"
             shells 1         -
             ends ok          progress
             idle             -
             shells 0         -
             exchange         -
-            ends ok          -
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
     check_run(

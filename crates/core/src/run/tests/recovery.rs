@@ -1,47 +1,43 @@
 //! Takeover by a new supervisor in every phase, with the process running, gone or never started.
 
-use super::trace::check_run;
+use super::trace::{check_rest, check_run};
 use expect_test::expect;
 
 #[test]
 fn recovers_while_starting() {
-    check_run(
-        "start; recover never; spawn",
+    let check = |rest, expected| check_rest("start", rest, expected);
+    check(
+        "recover never; spawn",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             recover never    recovered (not_started); > spawn 1
             spawn            spawned 7
         "#]],
     );
-    check_run(
-        "start; recover live; open",
+    check(
+        "recover live; open",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             recover live     recovered (agent_running); spawned 7
             open             opened s1
         "#]],
     );
-    check_run(
-        "start; unsupervised open; recover gone; tick",
+    check(
+        "unsupervised open; recover gone; tick",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             recover gone     recovered (agent_gone); opened s1; crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
             tick             attempt 2 resume s1, continue (crashed); > spawn 2
         "#]],
     );
-    check_run(
-        "start; cancel term; recover never; swept",
+    check(
+        "cancel term; recover never; swept",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
             recover never    recovered (not_started); > spawn 1
             swept            -
         "#]],
     );
-    check_run(
-        "start; cancel term; recover live; exit 143",
+    check(
+        "cancel term; recover live; exit 143",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
             cancel term      suspend by sigterm
             recover live     recovered (agent_running); spawned 7
             exit 143         interrupted -> resume in 2s: 2 new s2, task; > sweep

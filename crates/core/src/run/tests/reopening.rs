@@ -1,17 +1,15 @@
 //! Resuming a finished run: the same run, in its session, with its clocks and its usage.
 
-use super::trace::{check_run, plain, records_of};
+use super::trace::{check_built_rest, check_rest, check_run, plain, records_of};
 use crate::{Run, Span};
 use expect_test::expect;
 
 #[test]
 fn resumes_cancelled_run_in_its_session() {
-    check_run(
-        "opened; bill 9; cancel person; ends aborted; exit 0; +1h; reopen; spawn; open; exchange; completes",
+    check_rest(
+        "opened; bill 9; cancels",
+        "+1h; reopen; spawn; open; exchange; completes",
         expect![[r#"
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 2 resume s1, continue (interrupted); > spawn 2
             spawn            spawned 7
             open             -
@@ -21,19 +19,21 @@ fn resumes_cancelled_run_in_its_session() {
     );
 }
 
+const DONE: &str = "opened; bill 9; completes";
+
 #[test]
 fn resumes_done_run_with_prompt_or_task() {
-    check_run(
-        "opened; bill 9; completes; reopen now the docs",
+    check_rest(
+        DONE,
+        "reopen now the docs",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
             reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
         "#]],
     );
-    check_run(
-        "opened; bill 9; completes; reopen again",
+    check_rest(
+        DONE,
+        "reopen again",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
             reopen again     reopened; attempt 2 resume s1, task; > spawn 2
         "#]],
     );
@@ -42,28 +42,26 @@ fn resumes_done_run_with_prompt_or_task() {
 /// The agent may be missing for a moment, while it is updated.
 #[test]
 fn request_that_reached_no_session_is_sent_again() {
-    check_run(
-        "opened; bill 9; completes; reopen now the docs; spawn-fails missing; reopen",
+    let with_prompt = format!("{DONE}; reopen now the docs");
+    check_rest(
+        &with_prompt,
+        "spawn-fails missing; reopen",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
-            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
             spawn-fails missing agent_missing -> failed by agent_missing; > sweep; failed by agent_missing; > finish 20
             reopen           reopened; attempt 3 resume s1, follow-up; > spawn 3
         "#]],
     );
-    check_run(
-        "opened; bill 9; completes; reopen now the docs; spawn-fails resources; tick",
+    check_rest(
+        &with_prompt,
+        "spawn-fails resources; retry",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
-            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
             spawn-fails resources crashed -> resume in 2s: 3 resume s1, follow-up; > sweep
-            tick             attempt 3 resume s1, follow-up; > spawn 3
         "#]],
     );
-    check_run(
-        "opened; bill 9; completes; reopen again; cancel person; spawn-fails resources; reopen",
+    check_rest(
+        DONE,
+        "reopen again; cancel person; spawn-fails resources; reopen",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
             reopen again     reopened; attempt 2 resume s1, task; > inspect s1
             cancel person    cancel by person
             spawn-fails resources crashed -> cancelled; > sweep; cancelled; > finish 130
@@ -71,17 +69,14 @@ fn request_that_reached_no_session_is_sent_again() {
         "#]],
     );
     // The agent received it.
-    check_run(
-        "opened; bill 9; completes; reopen now the docs; spawn; open; exchange; cancel person; ends aborted; exit 0; reopen",
+    check_rest(
+        &with_prompt,
+        "spawn; open; exchange; cancels; reopen",
         expect![[r#"
-            completes        ok -> done; > sweep; done; > finish 0
-            reopen now the docs reopened; attempt 2 resume s1, follow-up; > spawn 2
             spawn            spawned 7
             open             -
             exchange         -
-            cancel person    cancel by person; stop cancelled interrupt; > interrupt
-            ends aborted     input closed; > close input
-            exit 0           interrupted -> cancelled; > sweep; cancelled; > finish 130
+            cancels          interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 3 resume s1, continue (interrupted); > spawn 3
         "#]],
     );
@@ -89,34 +84,30 @@ fn request_that_reached_no_session_is_sent_again() {
 
 #[test]
 fn resuming_repeats_a_plan_whose_session_never_opened() {
-    check_run(
-        "start resume s7; found ready; refuses held; exit 1; reopen",
-        expect![[r#"
-            start resume s7  run started; attempt 1 resume s7, task; > inspect s7
-            found ready      strategy as_is (ready); > spawn 1
-            exit 1           session_busy -> not_started by session_busy; > sweep; not_started by session_busy; > finish 25
-            reopen           reopened; attempt 2 resume s7, task; > spawn 2
-        "#]],
-    );
     // A session that is lost stays lost.
-    check_run(
-        "start resume s7; found ready; refuses lost; exit 1; reopen",
-        expect![[r#"
-            start resume s7  run started; attempt 1 resume s7, task; > inspect s7
-            found ready      strategy as_is (ready); > spawn 1
-            exit 1           session_lost -> not_started by session_lost; > sweep; not_started by session_lost; > finish 25
-            reopen           reopened; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
-        "#]],
-    );
+    let rows = [
+        ("held", "session_busy", "attempt 2 resume s7, task"),
+        ("lost", "session_lost", "attempt 2 new s2, task; strategy fresh (never opened)"),
+    ];
+    for (refusal, fault, next) in rows {
+        let outcome = format!("not_started by {fault}");
+        check_built_rest(
+            "start resume s7; found ready",
+            &format!("refuses {refusal}; exit 1; reopen"),
+            &[
+                format!("exit 1           {fault} -> {outcome}; > sweep; {outcome}; > finish 25"),
+                format!("reopen           reopened; {next}; > spawn 2"),
+            ],
+        );
+    }
 }
 
 #[test]
 fn resuming_without_session_starts_one() {
-    check_run(
-        "start; spawn-fails missing; reopen",
+    check_rest(
+        "start; spawn-fails missing",
+        "reopen",
         expect![[r#"
-            start            run started; attempt 1 new s1, task; > spawn 1
-            spawn-fails missing agent_missing -> not_started by agent_missing; > sweep; not_started by agent_missing; > finish 25
             reopen           reopened; attempt 2 new s2, task; strategy fresh (never opened); > spawn 2
         "#]],
     );

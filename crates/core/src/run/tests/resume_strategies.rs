@@ -1,11 +1,13 @@
 //! Resume strategies: each for its reason, and none twice for the same reason.
 
-use super::trace::{check_rest_with, check_run, plain};
+use super::trace::{check_built_rest, check_rest, check_run};
 use expect_test::{Expect, expect};
 
-/// Checks what follows a crash whose attempt left a history, once the next attempt is due.
+/// After a crash whose attempt left a history, the next attempt is due.
+const CRASHED: &str = "opened; bill 9; signal 9; tick";
+
 fn check_after_crash(rest: &str, expected: Expect) {
-    check_rest_with(&plain(), "opened; bill 9; signal 9; tick", rest, expected);
+    check_rest(CRASHED, rest, expected);
 }
 
 #[test]
@@ -23,44 +25,40 @@ fn inspects_session_before_resume() {
 #[test]
 fn relocates_session_once() {
     check_after_crash(
-        "found elsewhere; spawn; signal 9; inspect; found elsewhere; spawn",
+        "found elsewhere; crashes; inspect; found elsewhere",
         expect![[r#"
             found elsewhere  strategy relocate (elsewhere); > spawn 2
-            spawn            spawned 7
-            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
+            crashes          crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
             found elsewhere  session_lost -> replace_lost_session in 0s: 4 new s2, task after loss (session_lost); > sweep; attempt 4 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 4
-            spawn            spawned 7
         "#]],
     );
 }
 
 #[test]
-fn repairs_damaged_session_once() {
+fn repairs_damaged_or_stale_session_once() {
+    for state in ["damaged", "stale"] {
+        check_built_rest(
+            CRASHED,
+            &format!("found {state}; crashes; inspect; found {state}"),
+            &[
+                format!("found {state:<10} strategy repair ({state}); > spawn 2"),
+                "crashes          crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep"
+                    .to_owned(),
+                format!("found {state:<10} strategy as_is ({state}); > spawn 3"),
+            ],
+        );
+    }
+}
+
+#[test]
+fn repairs_session_again_after_progress() {
     check_after_crash(
-        "found damaged; spawn; signal 9; inspect; found damaged; spawn; works; signal 9; inspect; found damaged; spawn",
+        "found damaged; spawn; works; signal 9; inspect; found damaged",
         expect![[r#"
             found damaged    strategy repair (damaged); > spawn 2
             spawn            spawned 7
-            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            found damaged    strategy as_is (damaged); > spawn 3
-            spawn            spawned 7
-            signal 9         crashed -> resume in 2s: 4 resume s1, continue (crashed); > sweep
-            found damaged    strategy repair (damaged); > spawn 4
-            spawn            spawned 7
-        "#]],
-    );
-}
-
-#[test]
-fn completes_stale_session() {
-    check_after_crash(
-        "found stale; spawn; signal 9; inspect; found stale; spawn",
-        expect![[r#"
-            found stale      strategy repair (stale); > spawn 2
-            spawn            spawned 7
-            signal 9         crashed -> resume in 4s: 3 resume s1, continue (crashed); > sweep
-            found stale      strategy as_is (stale); > spawn 3
-            spawn            spawned 7
+            signal 9         crashed -> resume in 2s: 3 resume s1, continue (crashed); > sweep
+            found damaged    strategy repair (damaged); > spawn 3
         "#]],
     );
 }
@@ -68,11 +66,9 @@ fn completes_stale_session() {
 #[test]
 fn replaces_missing_session_without_spawn() {
     check_after_crash(
-        "found missing; spawn; open; signal 9; inspect; found missing",
+        "found missing; opens; signal 9; inspect; found missing",
         expect![[r#"
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
-            spawn            spawned 7
-            open             opened s2
             signal 9         crashed -> resume in 4s: 4 resume s2, continue (crashed); > sweep
             found missing    session_lost -> replace_lost_session in 0s: 5 new s3, task after loss (session_lost); > sweep; attempt 5 new s3, task after loss (session_lost); strategy fresh (session_lost); > spawn 5
         "#]],
@@ -90,14 +86,10 @@ fn repeats_task_after_unused_session() {
         "#]],
     );
     // A session that the user named had a history, so it is lost, not unused.
-    check_run(
-        "start resume s9; found ready; spawn; open; signal 9; inspect; found missing",
+    check_rest(
+        "start resume s9; found ready; spawn; open; signal 9; tick",
+        "found missing",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
-            found ready      strategy as_is (ready); > spawn 1
-            spawn            spawned 7
-            open             opened s9
-            signal 9         crashed -> resume in 2s: 2 resume s9, continue (crashed); > sweep
             found missing    session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy fresh (session_lost); > spawn 3
         "#]],
     );
@@ -105,10 +97,10 @@ fn repeats_task_after_unused_session() {
 
 #[test]
 fn rejects_missing_named_session() {
-    check_run(
-        "start resume s9; found missing",
+    check_rest(
+        "start resume s9",
+        "found missing",
         expect![[r#"
-            start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             found missing    session_lost -> not_started by session_lost; > sweep; not_started by session_lost; > finish 25
         "#]],
     );
@@ -140,24 +132,19 @@ fn stops_agent_in_wrong_session() {
 
 #[test]
 fn work_without_history_is_not_successful() {
-    check_run(
-        "opened; bill 9; signal 9; retry; open; exchange; bill 9; ends ok; history unrelated; idle; exit 0",
+    const RESUMED: &str = "opened; bill 9; signal 9; retry; open; exchange; bill 9; ends ok";
+    check_rest(
+        RESUMED,
+        "history unrelated; idle; exit 0",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            open             -
-            exchange         -
-            ends ok          progress
             idle             input closed; > close input
             exit 0           session_lost -> replace_lost_session in 0s: 3 new s2, task after loss (session_lost); > sweep; attempt 3 new s2, task after loss (session_lost); strategy handoff (session_lost); > spawn 3
         "#]],
     );
-    check_run(
-        "opened; bill 9; signal 9; retry; open; exchange; bill 9; ends ok; history branched; idle; exit 0",
+    check_rest(
+        RESUMED,
+        "history branched; idle; exit 0",
         expect![[r#"
-            signal 9         crashed -> resume in 2s: 2 resume s1, continue (crashed); > sweep
-            open             -
-            exchange         -
-            ends ok          progress
             idle             input closed; > close input
             exit 0           ok -> done; > sweep; done; > finish 0
         "#]],

@@ -1,6 +1,6 @@
 //! Reviews: a model reads the work as the last part of a check.
 
-use super::trace::{check_rest_with, plain, prompt_text, records_of};
+use super::trace::{check_rest_with, check_rest_with_both, plain, prompt_text, records_of};
 use crate::{Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Run, Span, Usd, Verified};
 use expect_test::{Expect, expect};
 
@@ -12,7 +12,11 @@ fn reviewed() -> Policy {
 const DONE: &str = "start; spawn; open; exchange; bill 9; ends ok; idle; exit 0";
 
 fn check(then: &str, expected: Expect) {
-    check_rest_with(&reviewed(), &format!("{DONE}; swept"), then, expected);
+    check_with(&reviewed(), then, expected);
+}
+
+fn check_with(policy: &Policy, then: &str, expected: Expect) {
+    check_rest_with(policy, &format!("{DONE}; swept"), then, expected);
 }
 
 #[test]
@@ -85,24 +89,19 @@ fn findings_go_to_the_agent_within_the_bound() {
 #[test]
 fn retries_reviewer_without_verdict() {
     check(
-        "review killed; tick; review ok; tick; review killed",
+        "review killed; review again; review ok; review again; review killed",
         expect![[r#"
         review killed    no verdict (interrupted) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
         review ok        no verdict (unfinished) for 5 of 19, again in 4s
-        tick             review started; > review 3 of check 1
         review killed    no verdict (interrupted) for 5 of 24; check failed; check_failed by interrupted; > finish 24
     "#]],
     );
     check(
-        "review 529; tick; review killed; tick; review 529; tick; review passes",
+        "review 529; review again; review killed; review again; review 529; review again; review passes",
         expect![[r#"
         review 529       no verdict (overloaded) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
         review killed    no verdict (interrupted) for 5 of 19, again in 2s
-        tick             review started; > review 3 of check 1
         review 529       no verdict (overloaded) for 5 of 24, again in 4s
-        tick             review started; > review 4 of check 1
         review passes    review passed for 5 of 29; check passed; done; > finish 0
     "#]],
     );
@@ -144,37 +143,27 @@ fn resumed_run_without_verdict_names_no_failure() {
 
 #[test]
 fn outage_bounds_apply_to_reviews() {
-    let brief = Policy { outage_bound: OutageBound::Time(Some(Span::from_secs(5))), ..reviewed() };
-    check_rest_with(
-        &brief,
+    let brief = OutageBound::Time(Some(Span::from_secs(5)));
+    check_rest_with_both(
+        &[
+            Policy { outage_bound: brief, ..reviewed() },
+            Policy { outage_bound: OutageBound::Retries, retries_max: 1, ..reviewed() },
+        ],
         &format!("{DONE}; swept"),
-        "review 529; tick; review 529",
+        "review 529; review again; review 529",
         expect![[r#"
-        review 529       no verdict (overloaded) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
-        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
-    "#]],
-    );
-    let counted = Policy { outage_bound: OutageBound::Retries, retries_max: 1, ..reviewed() };
-    check_rest_with(
-        &counted,
-        &format!("{DONE}; swept"),
-        "review 529; tick; review 529",
-        expect![[r#"
-        review 529       no verdict (overloaded) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
-        review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
-    "#]],
+            review 529       no verdict (overloaded) for 5 of 14, again in 2s
+            review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
+        "#]],
     );
 }
 
 #[test]
 fn review_waits_for_the_reset_of_a_usage_limit() {
     check(
-        "review usage +2h; tick; review passes",
+        "review usage +2h; review again; review passes",
         expect![[r#"
         review usage +2h no verdict (usage_limit) for 5 of 14, again in 2h
-        tick             review started; > review 2 of check 1
         review passes    review passed for 5 of 19; check passed; done; > finish 0
     "#]],
     );
@@ -185,57 +174,44 @@ fn review_waits_for_the_reset_of_a_usage_limit() {
         "#]],
     );
     // An outage after it has its own bound.
-    check_rest_with(
+    check_with(
         &Policy { outage_bound: OutageBound::Time(Some(Span::from_hours(6))), ..reviewed() },
-        &format!("{DONE}; swept"),
-        "review 529; tick; review usage +7h; tick; review 529",
+        "review 529; review again; review usage +7h; review again; review 529",
         expect![[r#"
             review 529       no verdict (overloaded) for 5 of 14, again in 2s
-            tick             review started; > review 2 of check 1
             review usage +7h no verdict (usage_limit) for 5 of 19, again in 7h
-            tick             review started; > review 3 of check 1
             review 529       no verdict (overloaded) for 5 of 24, again in 2s
         "#]],
     );
-    let impatient = Policy { max_reset_wait: Some(Span::from_hours(1)), ..reviewed() };
-    check_rest_with(
+    check_with(
         &Policy { max_reset_wait: Some(Span::from_secs(45)), ..reviewed() },
-        &format!("{DONE}; swept"),
-        "review usage; tick; review usage",
+        "review usage; review again; review usage",
         expect![[r#"
             review usage     no verdict (usage_limit) for 5 of 14, again in 36s
-            tick             review started; > review 2 of check 1
             review usage     no verdict (usage_limit) for 5 of 19; check failed; retry_later by usage_limit in 52s; > finish 75
         "#]],
     );
-    check_rest_with(
-        &impatient,
+    let hour = Some(Span::from_hours(1));
+    check_rest_with_both(
+        &[
+            Policy { max_reset_wait: hour, ..reviewed() },
+            Policy { limits: Limits { wall: hour, ..Limits::default() }, ..reviewed() },
+        ],
         &format!("{DONE}; swept"),
         "review usage +2h",
         expect![[r#"
-        review usage +2h no verdict (usage_limit) for 5 of 14; check failed; retry_later by usage_limit in 2h; > finish 75
-    "#]],
-    );
-    let limits = Limits { wall: Some(Span::from_hours(1)), ..Limits::default() };
-    let limited = Policy { limits, ..reviewed() };
-    check_rest_with(
-        &limited,
-        &format!("{DONE}; swept"),
-        "review usage +2h",
-        expect![[r#"
-        review usage +2h no verdict (usage_limit) for 5 of 14; check failed; retry_later by usage_limit in 2h; > finish 75
-    "#]],
+            review usage +2h no verdict (usage_limit) for 5 of 14; check failed; retry_later by usage_limit in 2h; > finish 75
+        "#]],
     );
 }
 
 #[test]
 fn hanging_reviewer_is_stopped() {
     check(
-        "tick; review killed; tick",
+        "tick; review killed; review again",
         expect![[r#"
         tick             stop check (timed_out); > stop check
         review killed    no verdict (attempt_timeout) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
     "#]],
     );
     // A verdict that arrives just before the stop counts.
@@ -251,12 +227,10 @@ fn hanging_reviewer_is_stopped() {
 
 #[test]
 fn limits_bound_reviews() {
-    let setup = format!("{DONE}; swept");
     let limited = |limits| Policy { limits, ..reviewed() };
     let time = limited(Limits { time: Some(Span::from_mins(5)), ..Limits::default() });
-    check_rest_with(
+    check_with(
         &time,
-        &setup,
         "tick; review killed",
         expect![[r#"
         tick             limit time: exhausted; stop check (limit_reached); > stop check
@@ -265,25 +239,22 @@ fn limits_bound_reviews() {
     );
     // The attempt used 9 micro-dollars, and a reviewer uses 5.
     let budget = |usd| limited(Limits { budget: Some(Usd(usd)), ..Limits::default() });
-    check_rest_with(
+    check_with(
         &budget(14),
-        &setup,
         "review killed",
         expect![[r#"
         review killed    no verdict (interrupted) for 5 of 14; limit budget: exhausted; check stopped; over_budget by limit of budget; > finish 21
     "#]],
     );
-    check_rest_with(
+    check_with(
         &budget(14),
-        &setup,
         "review finds 1",
         expect![[r#"
         review finds 1   review found 1 for 5 of 14; limit budget: exhausted; check failed; over_budget by limit of budget; > finish 21
     "#]],
     );
-    check_rest_with(
+    check_with(
         &budget(14),
-        &setup,
         "review passes",
         expect![[r#"
         review passes    review passed for 5 of 14; limit budget: exhausted; check passed; done; > finish 0
@@ -327,12 +298,11 @@ fn cancel_stops_review() {
 #[test]
 fn suspended_review_starts_again() {
     check(
-        "cancel term; review killed; recover never; tick; review passes",
+        "cancel term; review killed; recover never; review again; review passes",
         expect![[r#"
         cancel term      suspend by sigterm; stop check (suspended); > stop check
         review killed    no verdict (interrupted) for 5 of 14, again in 0s; suspended; > finish 143
         recover never    recovered (suspended)
-        tick             review started; > review 2 of check 1
         review passes    review passed for 5 of 19; check passed; done; > finish 0
     "#]],
     );
@@ -344,12 +314,11 @@ fn suspended_review_starts_again() {
     "#]],
     );
     check(
-        "review 529; cancel term; recover never; tick",
+        "review 529; cancel term; recover never; review again",
         expect![[r#"
         review 529       no verdict (overloaded) for 5 of 14, again in 2s
         cancel term      suspend by sigterm; suspended; > finish 143
         recover never    recovered (suspended)
-        tick             review started; > review 2 of check 1
     "#]],
     );
 }
@@ -357,10 +326,9 @@ fn suspended_review_starts_again() {
 #[test]
 fn new_supervisor_uses_the_verdict_or_starts_again() {
     check(
-        "recover review killed; tick; review passes",
+        "recover review killed; review again; review passes",
         expect![[r#"
         recover review killed recovered (checking); no verdict (crashed) for 5 of 14, again in 2s
-        tick             review started; > review 2 of check 1
         review passes    review passed for 5 of 19; check passed; done; > finish 0
     "#]],
     );
@@ -372,19 +340,17 @@ fn new_supervisor_uses_the_verdict_or_starts_again() {
     "#]],
     );
     check(
-        "recover never; tick",
+        "recover never; review again",
         expect![[r#"
         recover never    recovered (checking); no verdict (crashed) for 0 of 9, again in 2s
-        tick             review started; > review 2 of check 1
     "#]],
     );
     // The usage is recorded only once.
     check(
-        "review 529; recover review killed; tick",
+        "review 529; recover review killed; review again",
         expect![[r#"
         review 529       no verdict (overloaded) for 5 of 14, again in 2s
         recover review killed recovered (waiting)
-        tick             review started; > review 2 of check 1
     "#]],
     );
 }

@@ -1,6 +1,6 @@
 //! Server and network faults: waits, parks, and their limits.
 
-use super::trace::{check_built_run, check_run, check_run_with, plain};
+use super::trace::{check_built_run, check_rest_with, check_run, check_run_with, plain};
 use crate::{OutageBound, Policy, Span};
 use expect_test::expect;
 
@@ -107,10 +107,14 @@ fn never_waits_over_eight_days_for_reset() {
     );
 }
 
+fn bounded(outage: Span) -> Policy {
+    Policy { outage_bound: OutageBound::Time(Some(outage)), ..plain() }
+}
+
 #[test]
 fn outage_ends_at_its_limit() {
     check_run_with(
-        &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
+        &bounded(Span::from_mins(10)),
         "working; fails 500; retry; +9m; fails 500; retry; +58s; fails 500",
         expect![[r#"
             fails 500        server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
@@ -122,11 +126,11 @@ fn outage_ends_at_its_limit() {
 
 #[test]
 fn progress_ends_outage() {
-    check_run_with(
-        &Policy { outage_bound: OutageBound::Time(Some(Span::from_mins(10))), ..plain() },
-        "working; fails 500; retry; +9m; works; +9m; fails 500",
+    check_rest_with(
+        &bounded(Span::from_mins(10)),
+        "working; fails 500; retry",
+        "+9m; works; +9m; fails 500",
         expect![[r#"
-            fails 500        server_error -> wait_out in 2s: 2 resume s1, continue (server_error); > sweep
             fails 500        server_error -> wait_out in 2s: 3 resume s1, continue (server_error); > sweep
         "#]],
     );
@@ -135,21 +139,19 @@ fn progress_ends_outage() {
 #[test]
 fn ignores_errors_that_agent_retries() {
     check_run(
-        "working; retrying 1 529; retrying 2 529; limit until +1h; works; ends ok; idle; exit 0",
+        "working; retrying 1 529; retrying 2 529; limit until +1h; works; completes",
         expect![[r#"
             retrying 1 529   -
             retrying 2 529   -
             limit until +1h  -
-            ends ok          -
-            idle             input closed; > close input
-            exit 0           ok -> done; > sweep; done; > finish 0
+            completes        ok -> done; > sweep; done; > finish 0
         "#]],
     );
 }
 
 #[test]
 fn outage_is_over_after_a_usage_limit_and_does_not_grow_in_sleep() {
-    let bounded = Policy { outage_bound: OutageBound::Time(Some(Span::from_hours(6))), ..plain() };
+    let bounded = bounded(Span::from_hours(6));
     check_run_with(
         &bounded,
         "working; fails 529; retry; limit until +7h; fails 429; tick; resumed; fails 529",

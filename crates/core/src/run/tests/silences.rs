@@ -1,13 +1,11 @@
 //! Silent agents and agents without progress: probes, excuses and their durations.
 
-use super::trace::{check_rest_with, plain};
+use super::trace::{check_run, check_run_with, plain};
 use crate::{Policy, Span};
 use expect_test::{Expect, expect};
 
-const WORKING: &str = "start; spawn; open; exchange";
-
 fn check(rest: &str, expected: Expect) {
-    check_rest_with(&plain(), WORKING, rest, expected);
+    check_run(&format!("working; {rest}"), expected);
 }
 
 #[test]
@@ -214,48 +212,36 @@ fn excuse_applies_to_one_attempt() {
 #[test]
 fn agent_without_progress_stalls() {
     let policy = Policy { progress_timeout: Some(Span::from_mins(20)), ..plain() };
-    let check = |rest: &str, expected| check_rest_with(&policy, WORKING, rest, expected);
+    let check = |rest: &str, expected| check_run_with(&policy, &format!("working; {rest}"), expected);
     check(
-        "+6m; activity; +6m; retrying 1 529; +6m; activity; tick; exit 143",
+        "active 6m; +6m; retrying 1 529; active 6m; tick; exit 143",
         expect![[r#"
-            activity         -
             retrying 1 529   -
-            activity         -
             tick             stop no_progress term; > term
             exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
         "#]],
     );
     check(
-        "+6m; activity; +6m; message; +6m; activity; +6m; activity; +6m; activity; tick",
+        "active 6m; +6m; message; active 6m; active 6m; active 6m; tick",
         expect![[r#"
-            activity         -
             message          -
-            activity         -
-            activity         -
-            activity         -
             tick             stop no_progress term; > term
         "#]],
     );
     // A tool may take any time, and its waiting agent may report activity.
     check(
-        "tool; +3h; activity; tool-ends; +6m; activity; +6m; activity; +6m; activity; tick",
+        "tool; +3h; activity; tool-ends; active 6m; active 6m; active 6m; tick",
         expect![[r#"
             tool             -
             activity         -
             tool-ends        progress
-            activity         -
-            activity         -
-            activity         -
             tick             stop no_progress term; > term
         "#]],
     );
     check(
-        "+6m; activity; +6m; activity; sleep 9h; +6m; activity; tick",
+        "active 6m; active 6m; sleep 9h; active 6m; tick",
         expect![[r#"
-            activity         -
-            activity         -
             sleep 9h         downtime 9h
-            activity         -
             tick             stop no_progress term; > term
         "#]],
     );
@@ -264,10 +250,9 @@ fn agent_without_progress_stalls() {
 #[test]
 fn progress_timeout_works_without_stall_timeout() {
     let policy = Policy { stall_timeout: None, progress_timeout: Some(Span::from_mins(20)), ..plain() };
-    check_rest_with(
+    check_run_with(
         &policy,
-        WORKING,
-        "tick",
+        "working; tick",
         expect![[r#"
             tick             stop no_progress term; > term
         "#]],

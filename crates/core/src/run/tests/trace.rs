@@ -11,20 +11,25 @@
 //!
 //! Some words stand for events with their usual results. The trace checks these results and prints no line:
 //! - `opened` is `start; spawn; open`, `working` is `opened; exchange`, and `resumed` is `spawn; exchange`.
-//! - `works` is `tool; tool-ends`, and `silent` is the `tick` that orders a probe.
+//! - `works` is `tool; tool-ends`, and `opens` is `spawn; open` of a new session.
+//! - `active 6m` is `+6m; activity`, and `silent` is the `tick` that orders a probe.
 //! - `retry` is `tick; spawn` for the attempt that the line above announces, and `inspect` is its `tick` alone,
 //!   which inspects the session.
+//! - `review again` is the `tick` that starts the next review of a check.
 //!
-//! Three words print the results of their last event: `completes` is `ends ok; idle; exit 0`, `fails 529` is
-//! `ends 529; exit 1`, and `stops 1` is `ends ok; workspace 1; idle` after progress.
+//! Others print only the results of their last event:
+//! - `completes` is `ends ok; idle; exit 0`, and `fails 529` is `ends 529; exit 1`.
+//! - `crashes` is `spawn; signal 9`, and `cancels` is `cancel person; ends aborted; exit 0`.
+//! - `stops 1` is `ends ok; workspace 1; idle` after progress.
 
+use crate::trace_words::{cancel_source, parse_span};
 use crate::{
-    Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CancelSource, CheckResult, Continuity, Event,
-    Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
-    Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
-    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId,
-    SessionPlan, Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport,
-    SummaryResult, TerminalReason, Tokens, Usage, Usd,
+    Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CheckResult, Continuity, Event, Evidence, Exit,
+    Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome, Policy, Preset,
+    ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record, Remaining,
+    ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan,
+    Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport, SummaryResult,
+    TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -61,16 +66,35 @@ pub(super) fn check_run_with(policy: &Policy, trace: &str, expected: Expect) {
 
 /// Checks a trace that a table builds, with lines as in `check_run`.
 pub(super) fn check_built_run(trace: &str, expected: &[String]) {
-    let text = TraceRun::from_trace(&plain(), trace).text;
-    assert_eq!(text.lines().collect::<Vec<_>>(), expected, "{trace}");
+    check_built_rest("", trace, expected);
 }
 
 /// Checks only the lines after the events of `setup`.
+pub(super) fn check_rest(setup: &str, rest: &str, expected: Expect) {
+    check_rest_with(&plain(), setup, rest, expected);
+}
+
 pub(super) fn check_rest_with(policy: &Policy, setup: &str, rest: &str, expected: Expect) {
+    expected.assert_eq(&format!("{}\n", rest_of(policy, setup, rest).join("\n")));
+}
+
+/// Checks the lines after `setup` of a trace that a table builds.
+pub(super) fn check_built_rest(setup: &str, rest: &str, expected: &[String]) {
+    assert_eq!(rest_of(&plain(), setup, rest), expected, "{rest}");
+}
+
+/// Checks that the lines after `setup` are the same with both of the policies.
+pub(super) fn check_rest_with_both(policies: &[Policy; 2], setup: &str, rest: &str, expected: Expect) {
+    let [first, second] = policies.each_ref().map(|policy| rest_of(policy, setup, rest));
+    assert_eq!(first, second, "the policies differ");
+    expected.assert_eq(&format!("{}\n", first.join("\n")));
+}
+
+/// Returns the lines after the events of `setup`.
+fn rest_of(policy: &Policy, setup: &str, rest: &str) -> Vec<String> {
     let full_text = TraceRun::from_trace(policy, &format!("{setup}; {rest}")).text;
     let setup_lines = TraceRun::from_trace(policy, setup).text.lines().count();
-    let rest: Vec<&str> = full_text.lines().skip(setup_lines).collect();
-    expected.assert_eq(&format!("{}\n", rest.join("\n")));
+    full_text.lines().skip(setup_lines).map(str::to_owned).collect()
 }
 
 /// Returns the records of a trace, for tests of the journal.
@@ -121,7 +145,20 @@ impl TraceRun<'_> {
             ("opened", _) => return self.check_results(&FIRST_ATTEMPT[..3], next),
             ("working", _) => return self.check_results(&FIRST_ATTEMPT, next),
             ("resumed", _) => return self.check_results(&[("spawn", "spawned 7"), ("exchange", "-")], next),
-            ("works", _) => return self.check_results(&[("tool", "-"), ("tool-ends", "progress")], next),
+            ("works", _) => {
+                let resets = self.policy.progress_resets_retries;
+                let progress = if resets { "progress" } else { "progress, retries kept" };
+                return self.check_results(&[("tool", "-"), ("tool-ends", progress)], next);
+            }
+            ("opens", _) => {
+                let plan = self.run.state().plan.clone().expect("an attempt that opens a session");
+                let opened = format!("opened {}", self.session(plan.session.id()));
+                return self.check_results(&[("spawn", "spawned 7"), ("open", &opened)], next);
+            }
+            ("active", span) => {
+                self.at = self.at + parse_span(span);
+                return self.check_results(&[("activity", "-")], next);
+            }
             ("silent", _) => return self.check_results(&[("tick", "> probe")], next),
             ("retry", _) => {
                 let plan = self.announced.clone().expect("an announced attempt");
@@ -134,8 +171,27 @@ impl TraceRun<'_> {
                 let started = format!("attempt {}; > inspect {session}", self.plan(&plan));
                 return self.check_results(&[("tick", &started)], next);
             }
+            ("review", "again") => {
+                let is_review = |record: &&Record| matches!(record, Record::ReviewStarted { .. });
+                let is_check = |record: &&Record| matches!(record, Record::CheckStarted { .. });
+                let review = self.journal.iter().filter(is_review).count() + 1;
+                let check = self.journal.iter().filter(is_check).count();
+                let started = format!("review started; > review {review} of check {check}");
+                return self.check_results(&[("tick", &started)], next);
+            }
             ("completes", _) => {
-                self.check_results(&[("ends ok", "progress"), ("idle", "input closed; > close input")], "");
+                let progress = if self.evidence.made_progress { "-" } else { "progress" };
+                self.check_results(&[("ends ok", progress), ("idle", "input closed; > close input")], "");
+                "exit 0"
+            }
+            ("crashes", _) => {
+                self.check_results(&[("spawn", "spawned 7")], "");
+                "signal 9"
+            }
+            ("cancels", _) => {
+                let interrupted = "cancel by person; stop cancelled interrupt; > interrupt";
+                let closed = "input closed; > close input";
+                self.check_results(&[("cancel person", interrupted), ("ends aborted", closed)], "");
                 "exit 0"
             }
             ("stops", workspace) => {
@@ -285,20 +341,17 @@ impl TraceRun<'_> {
             }
             // Evidence from the agent's files that is not a notice.
             "refuses" => {
-                self.evidence.startup = Some(startup(rest));
+                self.evidence.startup = Some(match rest {
+                    "lost" => StartupError::SessionUnknown,
+                    "in-use" => StartupError::SessionInUse,
+                    "held" => StartupError::SessionHeld,
+                    "unusable" => StartupError::Unusable,
+                    _ => panic!("`{rest}` is not a start-up error"),
+                });
                 return None;
             }
             "oom" => {
                 self.evidence.oom_killed = true;
-                return None;
-            }
-            "history" => {
-                self.evidence.continuity = Some(match rest {
-                    "unchanged" => Continuity::Unchanged,
-                    "branched" => Continuity::Branched,
-                    "unrelated" => Continuity::Unrelated,
-                    _ => panic!("`{rest}` is not a continuity"),
-                });
                 return None;
             }
             "guard-lapses" => {
@@ -310,6 +363,15 @@ impl TraceRun<'_> {
                 let message =
                     Usage { tokens, messages: 1, reported_cost: Usd(tokens.output), ..Usage::default() };
                 self.evidence.usage = self.evidence.usage.plus(message);
+                return None;
+            }
+            "history" => {
+                self.evidence.continuity = Some(match rest {
+                    "unchanged" => Continuity::Unchanged,
+                    "branched" => Continuity::Branched,
+                    "unrelated" => Continuity::Unrelated,
+                    _ => panic!("`{rest}` is not a continuity"),
+                });
                 return None;
             }
             // The probe of a silent agent, or the sweep, is still running.
@@ -645,26 +707,6 @@ fn summary(words: &str) -> Evidence {
     }
 }
 
-fn cancel_source(word: &str) -> CancelSource {
-    match word {
-        "person" => CancelSource::Person,
-        "now" => CancelSource::PersonNow,
-        "term" => CancelSource::Sigterm,
-        "hup" => CancelSource::Sighup,
-        _ => panic!("`{word}` is not a source of a cancellation"),
-    }
-}
-
-fn startup(word: &str) -> StartupError {
-    match word {
-        "lost" => StartupError::SessionUnknown,
-        "in-use" => StartupError::SessionInUse,
-        "held" => StartupError::SessionHeld,
-        "unusable" => StartupError::Unusable,
-        _ => panic!("`{word}` is not a start-up error"),
-    }
-}
-
 fn result(word: &str) -> AgentResult {
     let done = AgentResult::COMPLETED;
     let error = AgentResult {
@@ -695,17 +737,5 @@ fn result(word: &str) -> AgentResult {
             AgentResult { api_status: Some(404), message_error: Some(MessageError::ModelNotFound), ..error }
         }
         _ => AgentResult { api_status: Some(word.parse().expect("a result's word or status")), ..error },
-    }
-}
-
-fn parse_span(words: &str) -> Span {
-    let digits = words.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let number = digits.parse().expect("a number before the unit");
-    match &words[digits.len()..] {
-        "ms" => Span(number),
-        "s" => Span::from_secs(number),
-        "m" => Span::from_mins(number),
-        "h" => Span::from_hours(number),
-        unit => panic!("`{unit}` is not a unit of time"),
     }
 }

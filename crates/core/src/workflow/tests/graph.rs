@@ -1,6 +1,6 @@
 //! Phases, items, iterations and the condition.
 
-use super::trace::{check, check_rest, policy, statuses, workflow_after};
+use super::trace::{check, check_rest, policy, statuses, with_first_phase, workflow_after};
 use crate::{ItemStatus, PhaseStatus, Span, Workflow, WorkflowPolicy};
 use expect_test::expect;
 
@@ -24,12 +24,11 @@ fn serial_phases_run_in_order() {
 fn independent_phases_run_together() {
     check(
         &policy("plan< docs< work<plan+docs"),
-        "start; ends docs done; ends plan done; ends work done",
+        "start; ends docs done; ends plan done; finishes work",
         expect![[r#"
             start                      started; iteration 1; phase plan; phase docs; run plan; > start plan; run docs; > start docs
             ends docs done             docs done -> complete; docs ended done
             ends plan done             plan done -> complete; plan ended done; phase work; run work; > start work
-            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -38,12 +37,10 @@ fn independent_phases_run_together() {
 fn items_run_in_parallel_up_to_the_maximum() {
     check(
         &WorkflowPolicy { parallel_max: 2, ..policy("work*") },
-        "lists work; items work a b c; ends work2 done; ends work1 done; ends work3 done",
+        "lists work; items work a b c; ends work2 done; completes work1; finishes work3",
         expect![[r#"
             items work a b c           items a b c; run work1; > start work1; run work2; > start work2
             ends work2 done            work2 done -> complete; run work3; > start work3
-            ends work1 done            work1 done -> complete
-            ends work3 done            work3 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -51,18 +48,13 @@ fn items_run_in_parallel_up_to_the_maximum() {
 #[test]
 fn phase_limits_its_own_runs() {
     check(
-        &{
-            let mut policy = policy("work*< docs<");
-            policy.phases[0].parallel_max = 1;
-            policy
-        },
-        "start; items work a b; ends work1 done; ends docs done; ends work2 done",
+        &with_first_phase(policy("work*< docs<"), |work| work.parallel_max = 1),
+        "start; items work a b; ends work1 done; ends docs done; finishes work2",
         expect![[r#"
             start                      started; iteration 1; phase work; phase docs; > list work; run docs; > start docs
             items work a b             items a b; run work1; > start work1
             ends work1 done            work1 done -> complete; run work2; > start work2
             ends docs done             docs done -> complete; docs ended done
-            ends work2 done            work2 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -70,11 +62,7 @@ fn phase_limits_its_own_runs() {
 #[test]
 fn items_above_the_maximum_are_deferred() {
     check(
-        &{
-            let mut policy = policy("work*");
-            policy.phases[0].items_max = 1;
-            policy
-        },
+        &with_first_phase(policy("work*"), |work| work.items_max = 1),
         "lists work; items work a b c; ends work1 done; reopen - -; items work a b c; ends work2 done",
         expect![[r#"
             items work a b c           items a, 2 deferred; run work1; > start work1
@@ -88,10 +76,8 @@ fn items_above_the_maximum_are_deferred() {
 
 #[test]
 fn reopened_phase_waits_for_its_needs_and_lists_again() {
-    let mut policy = policy("work* sum*");
-    policy.phases[0].items_max = 1;
     check_rest(
-        &policy,
+        &with_first_phase(policy("work* sum*"), |work| work.items_max = 1),
         "start; items work a b; ends work1 done; items sum x; ends sum1 failed",
         "reopen - -; items work a b; ends work2 done; items sum x y",
         expect![[r#"
@@ -107,10 +93,9 @@ fn reopened_phase_waits_for_its_needs_and_lists_again() {
 fn empty_list_is_a_warning() {
     check(
         &policy("work* review"),
-        "lists work; items work; ends review done",
+        "lists work; items work; finishes review",
         expect![[r#"
             items work                 items ; work ended done (no items); phase review; run review; > start review
-            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }
@@ -132,12 +117,10 @@ fn failed_list_stops() {
 fn starts_have_a_gap() {
     check(
         &WorkflowPolicy { start_gap: Span::from_secs(2), ..policy("work*") },
-        "lists work; items work a b; +1s; tick; ends work1 done; ends work2 done",
+        "lists work; items work a b; +1s; tick; completes work1; finishes work2",
         expect![[r#"
             items work a b             items a b; run work1; > start work1
             tick (start_gap 2s)        run work2; > start work2
-            ends work1 done            work1 done -> complete
-            ends work2 done            work2 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -146,7 +129,7 @@ fn starts_have_a_gap() {
 fn short_memory_delays_all_but_the_first_run() {
     check(
         &policy("work*"),
-        "lists work; items work a b; memory short; memory short; tick; memory short; tick; memory enough; ends work1 done",
+        "lists work; items work a b; memory short; memory short; tick; memory short; tick; memory enough; completes work1",
         expect![[r#"
             items work a b             items a b; > measure
             memory short               run work1; > start work1; > measure
@@ -155,7 +138,6 @@ fn short_memory_delays_all_but_the_first_run() {
             memory short               -
             tick (memory 10s)          > measure
             memory enough              run work2; > start work2
-            ends work1 done            work1 done -> complete
         "#]],
     );
 }
@@ -180,14 +162,12 @@ fn until_ends_the_workflow() {
 fn iterations_run_out() {
     check(
         &repeated("work", 1, 0),
-        "starts work; ends work done; until no; reopen - 2; until no; ends work done; until yes",
+        "starts work; ends work done; until no; reopen - 2; until no",
         expect![[r#"
             ends work done             work done -> complete; work ended done; until; > check until
             until no                   until false; partial; > finish 27
             reopen - 2                 reopened; until; > check until
             until no                   until false; iteration 2; phase work; run work; > start work
-            ends work done             work done -> complete; work ended done; until; > check until
-            until yes                  until true; done; > finish 0
         "#]],
     );
 }
@@ -208,11 +188,11 @@ fn until_waits_for_live_runs_of_other_phases() {
 
 #[test]
 fn until_that_cannot_be_evaluated_stops() {
-    check(
+    check_rest(
         &repeated("work", 2, 0),
-        "starts work; ends work done; until exit-127",
+        "start; ends work done",
+        "until exit-127",
         expect![[r#"
-            ends work done             work done -> complete; work ended done; until; > check until
             until exit-127             until exit-127; failed; > finish 20
         "#]],
     );
@@ -222,10 +202,9 @@ fn until_that_cannot_be_evaluated_stops() {
 fn every_iteration_takes_place_without_until() {
     check(
         &WorkflowPolicy { iterations_max: 2, ..policy("work") },
-        "starts work; ends work done; ends work done",
+        "starts work; ends work done; finishes work",
         expect![[r#"
             ends work done             work done -> complete; work ended done; iteration 2; phase work; run work; > start work
-            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -234,11 +213,10 @@ fn every_iteration_takes_place_without_until() {
 fn from_skips_phases_of_the_first_iteration() {
     check(
         &WorkflowPolicy { iterations_max: 2, from: Some(1), ..policy("plan work") },
-        "starts work; ends work done; ends plan done; ends work done",
+        "starts work; ends work done; ends plan done; finishes work",
         expect![[r#"
             ends work done             work done -> complete; work ended done; iteration 2; phase plan; run plan; > start plan
             ends plan done             plan done -> complete; plan ended done; phase work; run work; > start work
-            ends work done             work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -247,12 +225,11 @@ fn from_skips_phases_of_the_first_iteration() {
 fn only_runs_one_phase() {
     check(
         &WorkflowPolicy { only: Some(1), ..repeated("plan work review", 2, 2) },
-        "starts work; ends work done; until no; ends work done; until yes",
+        "starts work; ends work done; until no; ends work done",
         expect![[r#"
             ends work done             work done -> complete; work ended done; until; > check until
             until no                   until false; iteration 2; phase work; run work; > start work
             ends work done             work done -> complete; work ended done; until; > check until
-            until yes                  until true; done; > finish 0
         "#]],
     );
 }
@@ -260,17 +237,11 @@ fn only_runs_one_phase() {
 #[test]
 fn worktrees_are_merged() {
     check(
-        &{
-            let mut policy = policy("work* review");
-            policy.phases[0].has_worktrees = true;
-            policy
-        },
-        "starts work a b; ends work1 done; ends work2 done; merged work; ends review done",
+        &with_first_phase(policy("work* review"), |work| work.has_worktrees = true),
+        "starts work a b; completes work1; ends work2 done; merged work; finishes review",
         expect![[r#"
-            ends work1 done            work1 done -> complete
             ends work2 done            work2 done -> complete; merge work; > merge work
             merged work                work ended done; phase review; run review; > start review
-            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }
@@ -294,13 +265,11 @@ fn finished_items_are_merged_when_the_condition_holds() {
     // A suspended workflow merges once it continues.
     check_rest(
         &policy,
-        "start; items work a b c",
-        "ends check done; until yes; suspend sigterm; ends work1 done; taken 1m",
+        "start; items work a b c; ends check done; until yes",
+        "suspend term; ends work1 done; taken 1m",
         expect![[r#"
-            ends check done            check done -> complete; check ended done; until; > check until
-            until yes                  until true
-            suspend sigterm            suspend by sighup; > stop work1 sighup
-            ends work1 done            work1 done -> complete; suspended; > finish 129
+            suspend term               suspend by sigterm; > stop work1 sigterm
+            ends work1 done            work1 done -> complete; suspended; > finish 143
             taken 1m                   taken over; merge work; > merge work
         "#]],
     );
@@ -308,19 +277,14 @@ fn finished_items_are_merged_when_the_condition_holds() {
 
 #[test]
 fn conflicts_need_a_person() {
-    check(
-        &{
-            let mut policy = policy("work* review");
-            policy.phases[0].has_worktrees = true;
-            policy
-        },
-        "starts work a; ends work1 done; merged work conflict; reopen - -; merged work; ends review done",
+    check_rest(
+        &with_first_phase(policy("work* review"), |work| work.has_worktrees = true),
+        "start; items work a; ends work1 done",
+        "merged work conflict; reopen - -; merged work",
         expect![[r#"
-            ends work1 done            work1 done -> complete; merge work; > merge work
             merged work conflict       work ended needs_person (conflict), stops; needs_person; > finish 23
             reopen - -                 reopened; phase work; merge work; > merge work
             merged work                work ended done; phase review; run review; > start review
-            ends review done           review done -> complete; review ended done; done; > finish 0
         "#]],
     );
 }

@@ -1,29 +1,23 @@
 //! Shares of the budget and of the working time.
 
-use super::trace::{check, dollars, policy, with_reaction};
-use crate::{OutcomeKind, Reaction, Span, WorkflowLimits, WorkflowPolicy};
+use super::trace::{check, check_rest, dollars, with_budget, with_first_phase, with_reaction, with_time};
+use crate::{OutcomeKind, Reaction, WorkflowPolicy};
 use expect_test::expect;
 
-fn with_budget(phases: &str, parallel_max: u32, budget: f64) -> WorkflowPolicy {
-    let limits = WorkflowLimits { budget: Some(dollars(budget)), time: None };
-    WorkflowPolicy { parallel_max, limits, ..policy(phases) }
-}
+const SHARE_USED_UP: &str = "start; items work a b; ends work1 over_budget 5";
 
-fn with_time(phases: &str, hours: u64) -> WorkflowPolicy {
-    let limits = WorkflowLimits { budget: None, time: Some(Span::from_hours(hours)) };
-    WorkflowPolicy { limits, ..policy(phases) }
+fn with_two_slots(phases: &str) -> WorkflowPolicy {
+    WorkflowPolicy { parallel_max: 2, ..with_budget(phases, 10.0) }
 }
 
 #[test]
 fn budget_is_divided_among_the_free_slots() {
     check(
-        &with_budget("work*", 2, 10.0),
-        "lists work; items work a b c; ends work1 done 1; ends work2 done 1; ends work3 done 1",
+        &with_two_slots("work*"),
+        "lists work; items work a b c; ends work1 done 1; completes work2 1; finishes work3 1",
         expect![[r#"
             items work a b c           items a b c; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 done 1          work1 done -> complete; run work3 $4.0000; > start work3
-            ends work2 done 1          work2 done -> complete
-            ends work3 done 1          work3 done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -31,11 +25,7 @@ fn budget_is_divided_among_the_free_slots() {
 #[test]
 fn phase_budget_caps_the_share() {
     check(
-        &{
-            let mut policy = with_budget("work", 1, 10.0);
-            policy.phases[0].budget = Some(dollars(2.0));
-            policy
-        },
+        &with_first_phase(with_budget("work", 10.0), |work| work.budget = Some(dollars(2.0))),
         "start; ends work over_budget 2",
         expect![[r#"
             start                      started; iteration 1; phase work; run work $2.0000; > start work
@@ -47,9 +37,10 @@ fn phase_budget_caps_the_share() {
 #[test]
 fn share_that_is_used_up_is_raised() {
     check(
-        &with_budget("work*", 2, 10.0),
-        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 1; ends work1 done 8",
+        &with_two_slots("work*"),
+        &format!("{SHARE_USED_UP}; ends work2 done 1; ends work1 done 8"),
         expect![[r#"
+            start                      started; iteration 1; phase work; > list work
             items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
             ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 1          work2 done -> complete; resume work1 $9.0000; > resume work1 1
@@ -60,12 +51,11 @@ fn share_that_is_used_up_is_raised() {
 
 #[test]
 fn slightly_larger_share_is_refused() {
-    check(
-        &with_budget("work*", 2, 10.0),
-        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 3",
+    check_rest(
+        &with_two_slots("work*"),
+        SHARE_USED_UP,
+        "ends work2 done 3",
         expect![[r#"
-            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 3          work2 done -> complete; work1 refused -> stop; work ended over_budget; over_budget; > finish 21
         "#]],
     );
@@ -73,12 +63,11 @@ fn slightly_larger_share_is_refused() {
 
 #[test]
 fn refused_share_can_continue() {
-    check(
-        &with_reaction(with_budget("work* review", 2, 10.0), OutcomeKind::OverBudget, Reaction::Continue),
-        "lists work; items work a b; ends work1 over_budget 5; ends work2 done 3; ends review done 1",
+    check_rest(
+        &with_reaction(with_two_slots("work* review"), OutcomeKind::OverBudget, Reaction::Continue),
+        SHARE_USED_UP,
+        "ends work2 done 3; ends review done 1",
         expect![[r#"
-            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 over_budget 5   work1 over_budget -> raise
             ends work2 done 3          work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.0000; > start review
             ends review done 1         review done -> complete; review ended done; partial; > finish 27
         "#]],
@@ -88,13 +77,12 @@ fn refused_share_can_continue() {
 #[test]
 fn exhausted_budget_finishes() {
     check(
-        &with_budget("plan work", 1, 10.0),
-        "start; ends plan done 10.1; reopen 20 -; ends work done 1",
+        &with_budget("plan work", 10.0),
+        "start; ends plan done 10.1; reopen 20 -; finishes work 1",
         expect![[r#"
             start                      started; iteration 1; phase plan; run plan $10.0000; > start plan
             ends plan done 10.1        plan done -> complete; plan ended done; phase work; over_budget; > finish 21
             reopen 20 -                reopened; phase work; run work $9.9000; > start work
-            ends work done 1           work done -> complete; work ended done; done; > finish 0
         "#]],
     );
 }
@@ -102,7 +90,7 @@ fn exhausted_budget_finishes() {
 #[test]
 fn retries_share_the_budget() {
     check(
-        &with_reaction(with_budget("work", 1, 10.0), OutcomeKind::Failed, Reaction::Retry(2)),
+        &with_reaction(with_budget("work", 10.0), OutcomeKind::Failed, Reaction::Retry(2)),
         "start; ends work failed 4; ends work failed 4",
         expect![[r#"
             start                      started; iteration 1; phase work; run work $10.0000; > start work
@@ -114,11 +102,11 @@ fn retries_share_the_budget() {
 
 #[test]
 fn exhausted_time_finishes() {
-    check(
+    check_rest(
         &with_time("plan work", 1),
-        "start; +1h; ends plan done; reopen - -",
+        "start; +1h",
+        "ends plan done; reopen - -",
         expect![[r#"
-            start                      started; iteration 1; phase plan; run plan 1h; > start plan
             ends plan done             plan done -> complete; plan ended done; phase work; time exhausted; out_of_time; > finish 22
             reopen - -                 reopened; phase work; time exhausted; out_of_time; > finish 22
         "#]],
@@ -127,16 +115,32 @@ fn exhausted_time_finishes() {
 
 #[test]
 fn time_in_which_every_run_waits_does_not_count() {
-    check(
+    check_rest(
         &with_time("work* review", 2),
-        "lists work; items work a b; +1h; waits work1; waits work2; +5h; works work1; +30m; ends work1 done; ends work2 done",
+        "start; items work a b",
+        "+1h; waits work1; waits work2; +5h; works work1; +30m; ends work1 done; ends work2 done",
         expect![[r#"
-            items work a b             items a b; run work1 2h; > start work1; run work2 2h; > start work2
             waits work1                -
             waits work2                clock stopped
             works work1                clock started
             ends work1 done            work1 done -> complete; clock stopped
             ends work2 done            work2 done -> complete; work ended done; phase review; run review 30m; > start review
+        "#]],
+    );
+}
+
+#[test]
+fn run_that_waited_is_cancelled_at_the_limit() {
+    check_rest(
+        &with_time("work*", 1),
+        "start; items work a b",
+        "waits work2; +59m; works work2; tick; ends work1 out_of_time; ends work2 cancelled",
+        expect![[r#"
+            waits work2                -
+            works work2                -
+            tick (time 1h 1m)          time exhausted; > stop work1 person; > stop work2 person
+            ends work1 out_of_time     work1 out_of_time -> stop
+            ends work2 cancelled       work2 cancelled -> stop; work ended out_of_time; out_of_time; > finish 22
         "#]],
     );
 }
@@ -151,22 +155,6 @@ fn sleep_and_downtime_do_not_count() {
             sleep 8h                   downtime 8h
             taken 3h                   taken over; > start work
             ends work done             work done -> complete; work ended done; phase review; run review 30m; > start review
-        "#]],
-    );
-}
-
-#[test]
-fn run_that_waited_is_cancelled_at_the_limit() {
-    check(
-        &with_time("work*", 1),
-        "lists work; items work a b; waits work2; +59m; works work2; tick; ends work1 out_of_time; ends work2 cancelled",
-        expect![[r#"
-            items work a b             items a b; run work1 1h; > start work1; run work2 1h; > start work2
-            waits work2                -
-            works work2                -
-            tick (time 1h 1m)          time exhausted; > stop work1 person; > stop work2 person
-            ends work1 out_of_time     work1 out_of_time -> stop
-            ends work2 cancelled       work2 cancelled -> stop; work ended out_of_time; out_of_time; > finish 22
         "#]],
     );
 }

@@ -4,14 +4,17 @@
 //! it to the deadline. A run is named by its phase and its item: `work2`. The measurement of the memory follows
 //! without a word: enough is free, unless the next word is `memory`.
 //!
-//! Three words stand for the first events with their usual results. The trace checks these results and prints no
-//! line: `starts work` is the `start` that runs `work`, `lists work` is the `start` that lists its items, and
-//! `starts work a b` is `lists work; items work a b`, if every item runs.
+//! Some words stand for events with their usual results. The trace checks these results and prints no line:
+//! - `starts work` is the `start` that runs `work`, and `lists work` is the `start` that lists its items.
+//! - `starts work a b` is `lists work; items work a b`, which runs as many items as may run in parallel.
+//! - `completes work2 1` is `ends work2 done 1` while other runs are left, and `finishes work2 1` is the same
+//!   at the end of the workflow.
 
+use crate::trace_words::{cancel_source, parse_span};
 use crate::{
-    AfterRun, CancelSource, ItemStatus, Limit, Moment, Now, Outcome, OutcomeKind, PhasePolicy, Reaction,
-    Reactions, RunEnd, RunKey, RunShare, Span, Usd, Workflow, WorkflowAction, WorkflowEvent, WorkflowLimits,
-    WorkflowPolicy, WorkflowRecord, WorkflowStep,
+    AfterRun, ItemStatus, Limit, Moment, Now, Outcome, OutcomeKind, PhasePolicy, Reaction, Reactions, RunEnd,
+    RunKey, RunShare, Span, Usd, Workflow, WorkflowAction, WorkflowEvent, WorkflowLimits, WorkflowPolicy,
+    WorkflowRecord, WorkflowStep,
 };
 use expect_test::Expect;
 
@@ -53,6 +56,25 @@ pub(super) fn policy(phases: &str) -> WorkflowPolicy {
         limits: WorkflowLimits::default(),
         start_gap: Span::ZERO,
     }
+}
+
+/// Changes only the first phase.
+pub(super) fn with_first_phase(
+    mut policy: WorkflowPolicy,
+    change: impl FnOnce(&mut PhasePolicy),
+) -> WorkflowPolicy {
+    change(&mut policy.phases[0]);
+    policy
+}
+
+pub(super) fn with_budget(phases: &str, budget: f64) -> WorkflowPolicy {
+    let limits = WorkflowLimits { budget: Some(dollars(budget)), time: None };
+    WorkflowPolicy { limits, ..policy(phases) }
+}
+
+pub(super) fn with_time(phases: &str, hours: u64) -> WorkflowPolicy {
+    let limits = WorkflowLimits { budget: None, time: Some(Span::from_hours(hours)) };
+    WorkflowPolicy { limits, ..policy(phases) }
 }
 
 /// Sets the reaction of every phase to an outcome.
@@ -127,9 +149,15 @@ impl TraceRun<'_> {
             ["starts", phase, ref items @ ..] => {
                 self.check_start(&format!("phase {phase}; > list {phase}"));
                 let run = |number| format!("; run {phase}{number}; > start {phase}{number}");
-                let runs: String = (1..=items.len()).map(run).collect();
+                let parallel_max = usize::try_from(self.policy.parallel_max).expect("a small number");
+                let runs: String = (1..=items.len().min(parallel_max)).map(run).collect();
                 let items = items.join(" ");
                 self.check_results(&format!("items {phase} {items}"), &format!("items {items}{runs}"));
+            }
+            ["completes", run, ref cost @ ..] => self.check_done(run, cost, ""),
+            ["finishes", run, ref cost @ ..] => {
+                let phase = self.name(self.key(run).phase);
+                self.check_done(run, cost, &format!("; {phase} ended done; done; > finish 0"));
             }
             _ => {
                 if let Some(span) = words.strip_prefix('+') {
@@ -145,6 +173,11 @@ impl TraceRun<'_> {
 
     fn check_start(&mut self, usual: &str) {
         self.check_results("start", &format!("started; iteration 1; {usual}"));
+    }
+
+    fn check_done(&mut self, run: &str, cost: &[&str], then: &str) {
+        let usual = format!("{} done -> complete{then}", self.run(self.key(run)));
+        self.check_results(&format!("ends {run} done {}", cost.first().unwrap_or(&"0")), &usual);
     }
 
     fn check_results(&mut self, words: &str, usual: &str) {
@@ -229,8 +262,8 @@ impl TraceRun<'_> {
                 self.at = self.at + parse_span(span);
                 WorkflowEvent::Downtime(parse_span(span))
             }
-            ["cancel", source] => WorkflowEvent::CancelRequested(parse_source(source)),
-            ["suspend", source] => WorkflowEvent::SuspendRequested(parse_source(source)),
+            ["cancel", source] => WorkflowEvent::CancelRequested(cancel_source(source)),
+            ["suspend", source] => WorkflowEvent::SuspendRequested(cancel_source(source)),
             _ => panic!("no event: {words}"),
         }
     }
@@ -355,25 +388,6 @@ fn after(next: AfterRun) -> &'static str {
         AfterRun::Raise => "raise",
         AfterRun::Suspend => "suspend",
         AfterRun::Stop => "stop",
-    }
-}
-
-fn parse_span(text: &str) -> Span {
-    let (number, unit) = text.split_at(text.len() - 1);
-    let number = number.parse().expect("a number");
-    match unit {
-        "s" => Span::from_secs(number),
-        "m" => Span::from_mins(number),
-        _ => Span::from_hours(number),
-    }
-}
-
-fn parse_source(word: &str) -> CancelSource {
-    match word {
-        "person" => CancelSource::Person,
-        "now" => CancelSource::PersonNow,
-        "term" => CancelSource::Sigterm,
-        _ => CancelSource::Sighup,
     }
 }
 

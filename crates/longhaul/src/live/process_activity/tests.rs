@@ -37,6 +37,18 @@ fn probe_now(marker: &RunMarker, agent: ProcessId) -> Option<ProcessActivity> {
     runtime.block_on(probe(marker, agent))
 }
 
+/// Starts an agent that runs a script. Returns the directory and the marker of its run, too.
+fn start_agent(script: &str) -> (tempfile::TempDir, RunMarker, MarkedProcess) {
+    let dir = tempfile::tempdir().expect("a directory");
+    let marker = RunMarker::in_dir(dir.path());
+    let agent = MarkedProcess::sh(&marker, script);
+    (dir, marker, agent)
+}
+
+fn without_children(agent: ProcessState) -> ProcessActivity {
+    ProcessActivity { agent, connections: 0, children: 0, busy_children: 0 }
+}
+
 // A shell that waits for input forever, and one that loops.
 const IDLE: &str = "read line";
 const BUSY: &str = "while :; do :; done";
@@ -46,11 +58,8 @@ const SHORT_LIVED_CHILDREN: &str =
 
 #[test]
 fn distinguishes_an_idle_agent_from_its_busy_child() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let marker = RunMarker::in_dir(dir.path());
-    let agent = MarkedProcess::sh(&marker, IDLE);
-    let activity =
-        ProcessActivity { agent: ProcessState::Idle, connections: 0, children: 0, busy_children: 0 };
+    let (_dir, marker, agent) = start_agent(IDLE);
+    let activity = without_children(ProcessState::Idle);
     assert_eq!(probe_now(&marker, agent.id()), Some(activity));
 
     let _idle = MarkedProcess::sh(&marker, IDLE);
@@ -63,9 +72,7 @@ fn distinguishes_an_idle_agent_from_its_busy_child() {
 
 #[test]
 fn short_lived_children_count_as_work() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let marker = RunMarker::in_dir(dir.path());
-    let agent = MarkedProcess::sh(&marker, IDLE);
+    let (_dir, marker, agent) = start_agent(IDLE);
     let _busy = MarkedProcess::sh(&marker, SHORT_LIVED_CHILDREN);
     let activity = probe_now(&marker, agent.id()).expect("the agent is running");
     assert_eq!(activity.agent, ProcessState::Idle);
@@ -74,19 +81,14 @@ fn short_lived_children_count_as_work() {
 
 #[test]
 fn a_busy_agent_does_not_count_as_a_busy_child() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let marker = RunMarker::in_dir(dir.path());
-    let agent = MarkedProcess::sh(&marker, BUSY);
-    let activity =
-        ProcessActivity { agent: ProcessState::Busy, connections: 0, children: 0, busy_children: 0 };
+    let (_dir, marker, agent) = start_agent(BUSY);
+    let activity = without_children(ProcessState::Busy);
     assert_eq!(probe_now(&marker, agent.id()), Some(activity));
 }
 
 #[test]
 fn does_not_probe_an_exited_agent() {
-    let dir = tempfile::tempdir().expect("a directory");
-    let marker = RunMarker::in_dir(dir.path());
-    let agent = MarkedProcess::sh(&marker, IDLE);
+    let (_dir, marker, agent) = start_agent(IDLE);
     let ProcessId { pid, start_ticks } = agent.id();
     assert_eq!(probe_now(&marker, ProcessId { pid, start_ticks: start_ticks + 1 }), None);
 }

@@ -5,7 +5,7 @@ use crate::transfer::destination::DestinationDir;
 use crate::transfer::restore::restore;
 use crate::transfer::snapshot::{WorkspaceSnapshot, top_of};
 use crate::transfer::{
-    ImportDestination, TransferError, WorkspaceManifest, WorkspaceMatch, WorkspaceOmitted, import,
+    Exported, ImportDestination, TransferError, WorkspaceManifest, WorkspaceMatch, WorkspaceOmitted, import,
 };
 use std::collections::BTreeMap;
 use std::fs;
@@ -147,29 +147,29 @@ fn restores_the_working_directory_below_the_top() {
     assert_eq!(workspace.subdirectory.as_path(), Path::new("a b/c"));
 }
 
+/// Returns the description of the workspace that the commands prepare.
+fn exported_workspace(prepare: &str) -> WorkspaceManifest {
+    let homes = Homes::new();
+    let work = fs::canonicalize(homes.path("work")).expect("a path");
+    shell(&work, prepare);
+    fs::create_dir(homes.path("scratch")).expect("a new directory");
+    WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken").workspace
+}
+
 #[test]
 fn omits_nested_repositories_and_lists_them() {
     let nested = "git init -q nested; cd nested; printf n > n; git add n; git commit -qm n; cd ..";
-    let homes = Homes::new();
-    let work = fs::canonicalize(homes.path("work")).expect("a path");
-    shell(&work, &format!("git init -qb main; {COMMITS}; {nested}"));
-    fs::create_dir(homes.path("scratch")).expect("a new directory");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
-    assert_eq!(snapshot.workspace.omitted, ["nested".into()]);
+    let workspace = exported_workspace(&format!("git init -qb main; {COMMITS}; {nested}"));
+    assert_eq!(workspace.omitted, ["nested".into()]);
 }
 
 #[test]
 fn lists_filtered_files() {
-    let homes = Homes::new();
-    let work = fs::canonicalize(homes.path("work")).expect("a path");
-    shell(
-        &work,
+    let workspace = exported_workspace(
         "git init -qb main; printf '*.big filter=away' > .gitattributes; printf x > plain; printf x > a.big
          git config filter.away.clean 'printf pointer'; git add -A; git commit -qm 1; printf y > 'b c.big'",
     );
-    fs::create_dir(homes.path("scratch")).expect("a new directory");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
-    assert_eq!(snapshot.workspace.filtered, ["a.big".into(), "b c.big".into()]);
+    assert_eq!(workspace.filtered, ["a.big".into(), "b c.big".into()]);
 }
 
 #[test]
@@ -252,13 +252,19 @@ fn omits_a_workspace_outside_of_git() {
     assert_eq!(without_workspace.export().no_workspace, Some(WorkspaceOmitted::Missing));
 }
 
+/// Exports a run after a script ran in this directory of the homes.
+fn export_after(dir: &str, script: &str) -> (Homes, Exported) {
+    let homes = Homes::new();
+    shell(&homes.path(dir), script);
+    homes.create_run();
+    let exported = homes.export();
+    (homes, exported)
+}
+
 /// The export does not contain a home or an exported file inside the workspace.
 #[test]
 fn omits_the_home_and_the_exported_file() {
-    let homes = Homes::new();
-    shell(&homes.path(""), "git init -qb main; printf x > work/x");
-    homes.create_run();
-    let exported = homes.export();
+    let (_homes, exported) = export_after("", "git init -qb main; printf x > work/x");
     let to = Homes::new();
     let into = to.path("new");
     let destination = ImportDestination { use_existing: false, ..to.use_existing(&into) };
@@ -283,10 +289,7 @@ fn omits_ignored_files_of_the_own_workspace_of_a_run() {
 
 #[test]
 fn a_failed_import_leaves_the_directory_unchanged() {
-    let homes = Homes::new();
-    shell(&homes.path("work"), "git init -qb main; printf x > x");
-    homes.create_run();
-    let exported = homes.export();
+    let (_homes, exported) = export_after("work", "git init -qb main; printf x > x");
     let to = Homes::new();
     // The agent is not installed.
     let missing = to.path("missing");
@@ -345,10 +348,8 @@ fn only_one_import_uses_a_directory() {
 
 #[test]
 fn compares_an_existing_workspace() {
-    let homes = Homes::new();
-    shell(&homes.path("work"), "git init -qb main; printf x > x; git add x; git commit -qm x; printf y > y");
-    homes.create_run();
-    let exported = homes.export();
+    let (_homes, exported) =
+        export_after("work", "git init -qb main; printf x > x; git add x; git commit -qm x; printf y > y");
     let check = |prepare: &str, expected| {
         let to = Homes::new();
         let into = to.path("work");

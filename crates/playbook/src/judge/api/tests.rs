@@ -167,11 +167,8 @@ async fn never_retries_invalid_response() {
 async fn never_retries_refusal_of_model() {
     let outcome = ask("fault = { refusal = {} }").await;
     let error = outcome.replied.expect_err("it refuses");
-    assert_eq!(
-        (error.fault, error.retry, outcome.requests),
-        (Fault::Refused, RetryAdvice::Never, 1),
-        "{error}"
-    );
+    let expected = (Fault::Refused, RetryAdvice::Never, 1);
+    assert_eq!((error.fault, error.retry, outcome.requests), expected, "{error}");
 }
 
 #[tokio::test]

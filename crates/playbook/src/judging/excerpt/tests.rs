@@ -130,30 +130,21 @@ fn omits_text_of_programs() {
         "type": "attachment", "sessionId": "s",
         "attachment": { "type": "hook_additional_context", "content": ["[pat-001] helpful=1 harmful=0 :: Run it."] },
     });
+    let user = |text: &str| row("user", text, json!({}));
     check(
         &file(&[
-            row(
-                "user",
-                "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
-                json!({}),
-            ),
-            row("user", "<local-command-stdout>Cleared.</local-command-stdout>", json!({})),
+            user("<command-name>/clear</command-name>\n<command-message>clear</command-message>"),
+            user("<local-command-stdout>Cleared.</local-command-stdout>"),
             row("user", "Caveat: what follows …", json!({ "isMeta": true })),
             hook_context,
-            row(
-                "user",
+            user(
                 "<system-reminder>\nDo not mention it.\n</system-reminder>Fix the build.\n<system-reminder>b</system-reminder>",
-                json!({}),
             ),
-            row(
-                "user",
-                "Look:\n## PATTERNS & APPROACHES\n[pat-001] helpful=2 harmful=0 :: Run it.\nDo it",
-                json!({}),
-            ),
+            user("Look:\n## PATTERNS & APPROACHES\n[pat-001] helpful=2 harmful=0 :: Run it.\nDo it"),
             row("assistant", "By [pat-001].", json!({})),
             row("assistant", "API Error", json!({ "isApiErrorMessage": true })),
             row("user", "What was stated before …", json!({ "isCompactSummary": true })),
-            row("user", "What is <command-name>?", json!({})),
+            user("What is <command-name>?"),
         ]),
         expect![[r#"
             user "Fix the build."

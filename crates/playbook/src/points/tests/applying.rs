@@ -79,43 +79,37 @@ fn applies_operations() {
 
 #[test]
 fn skips_invalid_operations_with_reason() {
-    check(
-        json!([
-            {"type": "ADD", "text": "run the linter first", "section": "OTHERS"},
-            {"type": "ADD", "text": "  "},
-            {"type": "UPDATE", "target_id": "pat-009", "text": "x"},
-            {"type": "DELETE", "target_id": ""},
-            {"type": "MERGE", "source_ids": ["pat-001", "pat-001"], "merged_text": "x"},
-            {"type": "MERGE", "source_ids": ["pat-001", "gone", 7], "merged_text": "x"},
-            {"type": "MERGE", "source_ids": "pat-001", "merged_text": "x"},
-            {"type": "REWRITE", "text": "everything"},
-            "ADD a point",
-            {"text": "no type"},
-            {"type": "ADD", "text": "the eleventh"},
-        ]),
-        expect![[r#"
-            ## PATTERNS & APPROACHES
-            pat-001 5/0 run the linter first
-            pat-003 1/2 keep functions short
-            ## MISTAKES TO AVOID
-            mis-001 0/0 editing generated files
-            ## OTHERS
-            kpt_001 2/1 the api folder is vendored
-            not ADD: [pat-001] has the same text
-            not ADD: `text` is empty or missing
-            not UPDATE: there is no point [pat-009]
-            not DELETE: `target_id` is empty or missing
-            not MERGE: fewer than two of its points exist
-            not MERGE: there is no point [gone]
-            not MERGE: there is no point [7]
-            not MERGE: fewer than two of its points exist
-            not MERGE: `source_ids` is not a list
-            not REWRITE: there is no such operation
-            not operation: it is not an object
-            not operation: it has no `type`
-            not operations: 1 beyond the first 10
-        "#]],
-    );
+    let operations = json!([
+        {"type": "ADD", "text": "run the linter first", "section": "OTHERS"},
+        {"type": "ADD", "text": "  "},
+        {"type": "UPDATE", "target_id": "pat-009", "text": "x"},
+        {"type": "DELETE", "target_id": ""},
+        {"type": "MERGE", "source_ids": ["pat-001", "pat-001"], "merged_text": "x"},
+        {"type": "MERGE", "source_ids": ["pat-001", "gone", 7], "merged_text": "x"},
+        {"type": "MERGE", "source_ids": "pat-001", "merged_text": "x"},
+        {"type": "REWRITE", "text": "everything"},
+        "ADD a point",
+        {"text": "no type"},
+        {"type": "ADD", "text": "the eleventh"},
+    ]);
+    let result = apply(&playbook(SMALL), &[], operations.as_array().expect("a list"), THRESHOLD);
+    assert_eq!(result.playbook, playbook(SMALL));
+    expect![[r#"
+        not ADD: [pat-001] has the same text
+        not ADD: `text` is empty or missing
+        not UPDATE: there is no point [pat-009]
+        not DELETE: `target_id` is empty or missing
+        not MERGE: fewer than two of its points exist
+        not MERGE: there is no point [gone]
+        not MERGE: there is no point [7]
+        not MERGE: fewer than two of its points exist
+        not MERGE: `source_ids` is not a list
+        not REWRITE: there is no such operation
+        not operation: it is not an object
+        not operation: it has no `type`
+        not operations: 1 beyond the first 10
+    "#]]
+    .assert_eq(render(&result).strip_prefix(&to_text(&result.playbook)).expect("a playbook"));
 }
 
 #[test]

@@ -9,6 +9,14 @@ fn ledger_path(home: &Home) -> std::path::PathBuf {
     Ledger::path_in(home)
 }
 
+/// Returns a home whose ledger contains one run.
+fn home_with_ledger() -> (tempfile::TempDir, Home) {
+    let (dir, home) = Home::temporary();
+    run(&home, 1, &complete_run());
+    drop(up_to_date_ledger(&home));
+    (dir, home)
+}
+
 #[test]
 fn ledger_files_are_private() {
     let (_dir, home) = Home::temporary();
@@ -90,9 +98,7 @@ fn detects_and_rebuilds_damaged_ledger() {
 
 #[test]
 fn leaves_newer_ledger_alone() {
-    let (_dir, home) = Home::temporary();
-    run(&home, 1, &complete_run());
-    drop(up_to_date_ledger(&home));
+    let (_dir, home) = home_with_ledger();
     let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     db.pragma_update(None, "user_version", 99).expect("it is set");
     drop(db);
@@ -106,9 +112,7 @@ fn leaves_newer_ledger_alone() {
 
 #[test]
 fn locked_ledger_fails_only_writes() {
-    let (_dir, home) = Home::temporary();
-    run(&home, 1, &complete_run());
-    drop(up_to_date_ledger(&home));
+    let (_dir, home) = home_with_ledger();
     let other = rusqlite::Connection::open(ledger_path(&home)).expect("a database");
     other.execute_batch("BEGIN IMMEDIATE").expect("it is locked");
     let mut ledger = Ledger::open(&home, Duration::from_millis(1)).expect("reading continues");

@@ -102,158 +102,108 @@ fn parts(meter: &UsageMeter) -> Vec<(String, Usage)> {
 /// Checks the input, output, messages and reported micro-dollars of each model, and after `~` the estimated
 /// ones.
 fn check(script: &str, expected: Expect) {
+    let models: Vec<String> = parts(&meter_after(script)).into_iter().map(render).collect();
+    expected.assert_eq(&models.join("; "));
+}
+
+fn render((name, usage): (String, Usage)) -> String {
+    let name = if name.is_empty() { "-" } else { &name };
     let mut text = String::new();
-    for (name, usage) in parts(&meter_after(script)) {
-        let name = if name.is_empty() { "-" } else { &name };
-        let Usage {
-            tokens,
-            truncated_tokens,
-            messages,
-            truncated_messages,
-            turns,
-            reported_cost: cost,
-            estimated_cost,
-            unpriced,
-        } = usage;
-        let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
-        write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
-            .expect("writing to a string cannot fail");
-        if estimated_cost.0 > 0 {
-            write!(text, " ~{}", estimated_cost.0).expect("writing to a string cannot fail");
-        }
-        if truncated_messages > 0 {
-            write!(
-                text,
-                " cut {} {} ({truncated_messages})",
-                truncated_tokens.input, truncated_tokens.output
-            )
-            .expect("writing to a string cannot fail");
-        }
-        text.push_str(if unpriced { " unpriced\n" } else { "\n" });
+    let Usage {
+        tokens,
+        truncated_tokens,
+        messages,
+        truncated_messages,
+        turns,
+        reported_cost: cost,
+        estimated_cost,
+        unpriced,
+    } = usage;
+    let count = if turns == messages { turns.to_string() } else { format!("{turns} of {messages}") };
+    write!(text, "{name} {} {} ({count}) ${}", tokens.input, tokens.output, cost.0)
+        .expect("writing to a string cannot fail");
+    if estimated_cost.0 > 0 {
+        write!(text, " ~{}", estimated_cost.0).expect("writing to a string cannot fail");
     }
-    expected.assert_eq(&text);
+    if truncated_messages > 0 {
+        write!(text, " cut {} {} ({truncated_messages})", truncated_tokens.input, truncated_tokens.output)
+            .expect("writing to a string cannot fail");
+    }
+    text.push_str(if unpriced { " unpriced" } else { "" });
+    text
 }
 
 #[test]
 fn prices_usage_without_result_by_model() {
-    check("", expect![[""]]);
+    check("", expect![""]);
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; claude-opus-5-5 1000 50",
-        expect![[r#"
-            claude-opus-5-5 2000 100 (2) $0 ~10000
-            claude-sonnet-4-5 1000 50 (1) $0 ~3750
-        "#]],
+        expect!["claude-opus-5-5 2000 100 (2) $0 ~10000; claude-sonnet-4-5 1000 50 (1) $0 ~3750"],
     );
     check(
         "claude-opus-5-5 1000 50; house-7b 1000 50",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $0 ~5000
-            house-7b 1000 50 (1) $0 unpriced
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $0 ~5000; house-7b 1000 50 (1) $0 unpriced"],
     );
     check(
         "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $0 ~5000
-            claude-sonnet-4-5 0 0 (0) $0 ~3150 cut 1000 10 (1)
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $0 ~5000; claude-sonnet-4-5 0 0 (0) $0 ~3150 cut 1000 10 (1)"],
     );
     // Rounding leaves a millionth: each part costs half a millionth more than shown.
     check(
         "claude-haiku-5-5 5 0; claude-haiku-5-5-20260101 5 0; claude-haiku-5-5[1m] 5 0",
-        expect![[r#"
-            claude-haiku-5-5 5 0 (1) $0
-            claude-haiku-5-5-20260101 5 0 (1) $0 ~1
-            claude-haiku-5-5[1m] 5 0 (1) $0 ~1
-        "#]],
+        expect![
+            "claude-haiku-5-5 5 0 (1) $0; claude-haiku-5-5-20260101 5 0 (1) $0 ~1; claude-haiku-5-5[1m] 5 0 (1) $0 ~1"
+        ],
     );
     // Messages without a model, next to two models and to one.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; - 100 5",
-        expect![[r#"
-            - 100 5 (1) $0 unpriced
-            claude-opus-5-5 1000 50 (1) $0 ~5000
-            claude-sonnet-4-5 1000 50 (1) $0 ~3750
-        "#]],
+        expect![
+            "- 100 5 (1) $0 unpriced; claude-opus-5-5 1000 50 (1) $0 ~5000; claude-sonnet-4-5 1000 50 (1) $0 ~3750"
+        ],
     );
-    check(
-        "claude-opus-5-5 1000 50; - 100 5",
-        expect![[r#"
-            claude-opus-5-5 1100 55 (2) $0 ~5000 unpriced
-        "#]],
-    );
-    check(
-        "- 100 5",
-        expect![[r#"
-            - 100 5 (1) $0 unpriced
-        "#]],
-    );
+    check("claude-opus-5-5 1000 50; - 100 5", expect!["claude-opus-5-5 1100 55 (2) $0 ~5000 unpriced"]);
+    check("- 100 5", expect!["- 100 5 (1) $0 unpriced"]);
 }
 
 #[test]
 fn result_reports_cost_by_model() {
+    check("reports", expect![""]);
+    check("claude-opus-5-5 1000 50; reports", expect!["claude-opus-5-5 1000 50 (1) $0"]);
     check(
         "claude-opus-5-5 1000 50; claude-haiku-5-5 1000 50; reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 1000 50 130",
-        expect![[r#"
-            claude-haiku-5-5 1000 50 (1) $130
-            claude-opus-5-5 1000 50 (1) $7000
-        "#]],
+        expect!["claude-haiku-5-5 1000 50 (1) $130; claude-opus-5-5 1000 50 (1) $7000"],
     );
     // Two results, and usage after them.
     check(
         "claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 7000; claude-haiku-5-5 1000 50; \
          reports claude-haiku-5-5 1000 50 130; claude-haiku-5-5 1000 50",
-        expect![[r#"
-            claude-haiku-5-5 2000 100 (2) $130 ~125
-            claude-opus-5-5 1000 50 (1) $7000
-        "#]],
+        expect!["claude-haiku-5-5 2000 100 (2) $130 ~125; claude-opus-5-5 1000 50 (1) $7000"],
     );
     // Requests that the stream does not show, of a model that it does not name.
     check(
         "claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 400 20 50",
-        expect![[r#"
-            claude-haiku-5-5 400 20 (0) $50
-            claude-opus-5-5 1000 50 (1) $7000
-        "#]],
+        expect!["claude-haiku-5-5 400 20 (0) $50; claude-opus-5-5 1000 50 (1) $7000"],
     );
     // The output of sub-agents is only known from the result.
     check(
         "claude-opus-5-5 1000 50; guess claude-haiku-5-5 1000; guess claude-haiku-5-5 1000; \
          reports claude-opus-5-5 1000 50 7000, claude-haiku-5-5 2000 777 600",
-        expect![[r#"
-            claude-haiku-5-5 2000 777 (0 of 2) $600
-            claude-opus-5-5 1000 50 (1) $7000
-        "#]],
+        expect!["claude-haiku-5-5 2000 777 (0 of 2) $600; claude-opus-5-5 1000 50 (1) $7000"],
     );
     // A truncated message stays with its model, as does the cost that the report omits.
     check(
         "claude-opus-5-5 1000 50; cut claude-sonnet-4-5 1000 40; reports claude-opus-5-5 1000 50 5000, claude-sonnet-4-5 1000 1 3015",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $5000
-            claude-sonnet-4-5 0 0 (0) $3015 ~135 cut 1000 10 (1)
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $5000; claude-sonnet-4-5 0 0 (0) $3015 ~135 cut 1000 10 (1)"],
     );
     // It also stays unpriced, unless the report contains all of it.
     check(
         "house-7b 1000 50; cut house-70b 1000 40; reports house-7b 1000 50 5000, house-70b 1000 1 3015",
-        expect![[r#"
-            house-70b 0 0 (0) $3015 cut 1000 10 (1) unpriced
-            house-7b 1000 50 (1) $5000
-        "#]],
+        expect!["house-70b 0 0 (0) $3015 cut 1000 10 (1) unpriced; house-7b 1000 50 (1) $5000"],
     );
     check(
         "house-7b 1000 50; cut house-70b 1000 40; reports house-7b 1000 50 5000, house-70b 1000 10 3015",
-        expect![[r#"
-            house-70b 0 0 (0) $3015 cut 1000 10 (1)
-            house-7b 1000 50 (1) $5000
-        "#]],
-    );
-    check("reports", expect![[""]]);
-    check(
-        "claude-opus-5-5 1000 50; reports",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $0
-        "#]],
+        expect!["house-70b 0 0 (0) $3015 cut 1000 10 (1); house-7b 1000 50 (1) $5000"],
     );
 }
 
@@ -261,48 +211,32 @@ fn result_reports_cost_by_model() {
 fn uses_reported_names() {
     check(
         "claude-sonnet-4-5-20250929 1000 50; reports claude-sonnet-4-5[1m] 1000 50 3750; claude-sonnet-4-5-20250929 1000 50",
-        expect![[r#"
-            claude-sonnet-4-5[1m] 2000 100 (2) $3750 ~3750
-        "#]],
+        expect!["claude-sonnet-4-5[1m] 2000 100 (2) $3750 ~3750"],
     );
     check(
         "claude-sonnet-4-5-20250929 1000 50; reports us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 3750",
-        expect![[r#"
-            us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 (1) $3750
-        "#]],
+        expect!["us.anthropic.claude-sonnet-4-5-20250929-v1:0 1000 50 (1) $3750"],
     );
     // One name starts with the other, but they are two models.
     check(
         "claude-opus-5 1000 50; claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 5000, claude-opus-5 1000 50 6250",
-        expect![[r#"
-            claude-opus-5 1000 50 (1) $6250
-            claude-opus-5-5 1000 50 (1) $5000
-        "#]],
+        expect!["claude-opus-5 1000 50 (1) $6250; claude-opus-5-5 1000 50 (1) $5000"],
     );
     // In a later exchange, whose result does not include it yet.
     check(
         "claude-sonnet-4-5-20250929 1000 50; reports claude-sonnet-4-5[1m] 1000 50 3750; \
          claude-sonnet-4-5-20250929 1000 50; claude-opus-5-5 1000 50; reports claude-opus-5-5 1000 50 5000",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $5000
-            claude-sonnet-4-5[1m] 2000 100 (2) $3750
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $5000; claude-sonnet-4-5[1m] 2000 100 (2) $3750"],
     );
     check(
         "claude-sonnet-4-5 2000 100; reports claude-sonnet-4-5[1m] 1000 50 3750, claude-sonnet-4-5 1000 50 3750",
-        expect![[r#"
-            claude-sonnet-4-5 1000 50 (1) $3750
-            claude-sonnet-4-5[1m] 1000 50 (0) $3750
-        "#]],
+        expect!["claude-sonnet-4-5 1000 50 (1) $3750; claude-sonnet-4-5[1m] 1000 50 (0) $3750"],
     );
     // With and without a variant: the messages of both have the same name.
     check(
         "claude-sonnet-4-5 1000 50; claude-sonnet-4-5 1000 50; \
          reports claude-sonnet-4-5 1000 50 3750, claude-sonnet-4-5[1m] 1000 50 3750",
-        expect![[r#"
-            claude-sonnet-4-5 1000 50 (2) $3750
-            claude-sonnet-4-5[1m] 1000 50 (0) $3750
-        "#]],
+        expect!["claude-sonnet-4-5 1000 50 (2) $3750; claude-sonnet-4-5[1m] 1000 50 (0) $3750"],
     );
 }
 
@@ -310,64 +244,37 @@ fn uses_reported_names() {
 fn matches_names_of_gateways() {
     check(
         "glm-4.6 1000 50; glm-4.6 1000 50; reports claude-opus-5-5 2000 100 10000",
-        expect![[r#"
-            claude-opus-5-5 2000 100 (2) $10000
-        "#]],
+        expect!["claude-opus-5-5 2000 100 (2) $10000"],
     );
     check(
         "glm-4.6 1000 50; claude-haiku-5-5 1000 50; reports claude-opus-5-5 1000 50 5000, claude-haiku-5-5 1000 50 125",
-        expect![[r#"
-            claude-haiku-5-5 1000 50 (1) $125
-            claude-opus-5-5 1000 50 (1) $5000
-        "#]],
+        expect!["claude-haiku-5-5 1000 50 (1) $125; claude-opus-5-5 1000 50 (1) $5000"],
     );
     // Two other names, matched by their prompts and by their total usage.
     check(
         "glm-4.5 1000 50; glm-4.6 2000 100; reports claude-opus-5-5 2100 200 10000, claude-haiku-5-5 1000 50 125",
-        expect![[r#"
-            claude-haiku-5-5 1000 50 (1) $125
-            claude-opus-5-5 2100 200 (1) $10000
-        "#]],
+        expect!["claude-haiku-5-5 1000 50 (1) $125; claude-opus-5-5 2100 200 (1) $10000"],
     );
     check(
         "glm-4.5 1000 50; glm-4.6 1000 51; reports claude-opus-5-5 1000 51 5000, claude-haiku-5-5 1000 50 125",
-        expect![[r#"
-            claude-haiku-5-5 1000 50 (1) $125
-            claude-opus-5-5 1000 51 (1) $5000
-        "#]],
+        expect!["claude-haiku-5-5 1000 50 (1) $125; claude-opus-5-5 1000 51 (1) $5000"],
     );
-    check(
-        "- 1000 50; reports claude-opus-5-5 1000 50 5000",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $5000
-        "#]],
-    );
+    check("- 1000 50; reports claude-opus-5-5 1000 50 5000", expect!["claude-opus-5-5 1000 50 (1) $5000"]);
     // A sub-agent's message that the result does not include yet, next to a request that the stream does not
     // show.
     check(
         "guess glm-4.6 5000; reports claude-opus-5-5 100 5 500",
-        expect![[r#"
-            claude-opus-5-5 100 5 (0) $500
-            glm-4.6 0 0 (0 of 1) $0
-        "#]],
+        expect!["claude-opus-5-5 100 5 (0) $500; glm-4.6 0 0 (0 of 1) $0"],
     );
     // Messages that the result includes in part.
     check(
         "glm-4.6 1000 50; glm-4.5 1000 50; glm-4 1000 50; reports claude-opus-5-5 1200 60 5000",
-        expect![[r#"
-            claude-opus-5-5 1200 60 (1) $5000
-            glm-4 800 40 (1) $0
-            glm-4.5 1000 50 (1) $0
-        "#]],
+        expect!["claude-opus-5-5 1200 60 (1) $5000; glm-4 800 40 (1) $0; glm-4.5 1000 50 (1) $0"],
     );
     // It is unknown which of two models was requested.
     check(
         "glm-4.6 1000 50; reports claude-opus-5-5 1000 60 5200, claude-sonnet-4-5 1000 60 3900",
-        expect![[r#"
-            claude-opus-5-5 1000 60 (0) $5200
-            claude-sonnet-4-5 1000 60 (0) $3900
-            glm-4.6 0 0 (1) $0
-        "#]],
+        expect!["claude-opus-5-5 1000 60 (0) $5200; claude-sonnet-4-5 1000 60 (0) $3900; glm-4.6 0 0 (1) $0"],
     );
 }
 
@@ -376,66 +283,34 @@ fn splits_reported_sum() {
     // By the prices of the table, whose ratio is 5 to 3.75.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs 17500",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $10000
-            claude-sonnet-4-5 1000 50 (1) $7500
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $10000; claude-sonnet-4-5 1000 50 (1) $7500"],
     );
     // By output if the table has no price for them.
     check(
         "house-7b 1000 100; house-70b 1000 300; costs 4000",
-        expect![[r#"
-            house-70b 1000 300 (1) $3000
-            house-7b 1000 100 (1) $1000
-        "#]],
+        expect!["house-70b 1000 300 (1) $3000; house-7b 1000 100 (1) $1000"],
     );
     check(
         "house-7b 1000 100; cut house-70b 1000 400; costs 4000",
-        expect![[r#"
-            house-70b 0 0 (0) $2000 cut 1000 100 (1)
-            house-7b 1000 100 (1) $2000
-        "#]],
+        expect!["house-70b 0 0 (0) $2000 cut 1000 100 (1); house-7b 1000 100 (1) $2000"],
     );
     // An invalid sum is ignored.
     check(
         "claude-opus-5-5 1000 50; claude-sonnet-4-5 1000 50; costs -1",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $0 ~5000
-            claude-sonnet-4-5 1000 50 (1) $0 ~3750
-        "#]],
+        expect!["claude-opus-5-5 1000 50 (1) $0 ~5000; claude-sonnet-4-5 1000 50 (1) $0 ~3750"],
     );
     check(
         "house-70b 2000 0; house-7b 1000 0; costs 4000",
-        expect![[r#"
-            house-70b 2000 0 (1) $4000
-            house-7b 1000 0 (1) $0
-        "#]],
+        expect!["house-70b 2000 0 (1) $4000; house-7b 1000 0 (1) $0"],
     );
     check(
         "claude-opus-5-5 1000 50; costs 7000; claude-opus-5-5 1000 50; costs 12000",
-        expect![[r#"
-            claude-opus-5-5 2000 100 (2) $12000
-        "#]],
+        expect!["claude-opus-5-5 2000 100 (2) $12000"],
     );
     // Without any message, it belongs to the only model of the process.
-    check(
-        "claude-opus-5-5 1000 50; costs 7000; costs 12000",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (1) $12000
-        "#]],
-    );
-    check(
-        "costs 7000",
-        expect![[r#"
-            - 0 0 (0) $7000
-        "#]],
-    );
-    check(
-        "plain claude-opus-5-5 1000 50 7000",
-        expect![[r#"
-            claude-opus-5-5 1000 50 (0) $7000
-        "#]],
-    );
+    check("claude-opus-5-5 1000 50; costs 7000; costs 12000", expect!["claude-opus-5-5 1000 50 (1) $12000"]);
+    check("costs 7000", expect!["- 0 0 (0) $7000"]);
+    check("plain claude-opus-5-5 1000 50 7000", expect!["claude-opus-5-5 1000 50 (0) $7000"]);
 }
 
 #[test]
