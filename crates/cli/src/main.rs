@@ -65,7 +65,8 @@ fn main() -> ExitCode {
             let hint = "the output is incomplete: make stdout writable; `longhaul show @` shows the last run";
             output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
             runtime::flush_output();
-            ExitCode::from(failure::UNEXPECTED_ERROR)
+            // A run whose terminal is gone still says how it ended.
+            if code == ExitCode::SUCCESS { ExitCode::from(failure::UNEXPECTED_ERROR) } else { code }
         }
         None => code,
     }

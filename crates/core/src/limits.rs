@@ -257,10 +257,10 @@ impl Limit {
         }
     }
 
-    /// Says that the limit ended the run: `the budget ended the run`. The reserve, or a wait for which too little was
-    /// left, can end it before the limit is exhausted.
-    pub fn describe_end(self) -> String {
-        format!("{} ended the run", self.describe())
+    /// Says that the limit stopped the run: `the budget stopped the run`. The reserve, or a wait for which too little was
+    /// left, can stop it before the limit is exhausted.
+    pub fn describe_stop(self) -> String {
+        format!("{} stopped the run", self.describe())
     }
 
     /// Returns the outcome of a run that reached the limit.

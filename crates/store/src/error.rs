@@ -49,7 +49,7 @@ pub enum StoreError {
     #[error("`{0}` is not an id prefix, a name, `@` or `@-N`")]
     MalformedRun(String),
     /// Another supervisor drives the run.
-    #[error("another process supervises it (journal {})", .0.display())]
+    #[error("another process supervises {} (journal {})", dir_name(.0), .0.display())]
     JournalLocked(PathBuf),
     /// A line before the last one is not a step, or a step is missing or present twice.
     #[error("cannot read journal {}: line {line} {cause}", path.display())]
@@ -191,6 +191,14 @@ fn describe_holder(holder: Option<&RunId>) -> String {
         || "another run is working on it".to_owned(),
         |run| format!("run {run} is working on it"),
     )
+}
+
+/// Returns the name of a file's directory: the id of the run or the workflow.
+fn dir_name(file: &Path) -> String {
+    file.parent()
+        .and_then(Path::file_name)
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
 }
 
 fn join_ids(runs: &[RunId]) -> String {

@@ -153,7 +153,7 @@ pub fn describe_finding(finding: RecoveryFinding) -> &'static str {
         RecoveryFinding::AgentFinished => "found that the agent had finished",
         RecoveryFinding::AgentGone => "found the agent gone",
         RecoveryFinding::NotStarted => "found an attempt that had not started",
-        RecoveryFinding::Summarizing => "used the partial summary",
+        RecoveryFinding::Summarizing => "found a summary in progress",
         RecoveryFinding::Checking => "found a check in progress",
         RecoveryFinding::Sweeping => "stopped leftover processes",
         RecoveryFinding::Waiting => "found the run waiting",

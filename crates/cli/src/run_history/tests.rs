@@ -236,8 +236,8 @@ fn exhausted_budget_finishes_run() {
             22:20:00  +20m    the budget is down to its wrap-up reserve
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
-            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; the agent exited on its own
-            22:20:00  +20m    finished: over_budget (the budget ended the run) after 1 attempt in 20m, $2.00
+            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; interrupted to save its work
+            22:20:00  +20m    finished: over_budget (the budget stopped the run) after 1 attempt in 20m, $2.00
             next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
         "#]],
@@ -360,7 +360,7 @@ fn shows_cancel_source_and_resume() {
         expect![[r#"
             2026-11-22
             22:00:00  +0s     started in a new session
-            22:05:00  +5m     cancelled; waiting for the agent's result
+            22:05:00  +5m     cancelled; stopping what runs
             22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent was stopped on request
             22:05:00  +5m     finished: cancelled after 1 attempt in 5m, $0.2000
             2026-11-24

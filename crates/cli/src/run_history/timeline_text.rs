@@ -7,7 +7,7 @@ use crate::output::time::{TimeFormat, elapsed};
 use crate::output::wrap::wrap;
 use longhaul::describe_stopped_task;
 use longhaul_core::{
-    CancelSource, Dollars, Fault, Moment, Outcome, OutcomeKind, PromptKind, Questions, RecoveryFinding,
+    CancelSource, Dollars, Exit, Fault, Moment, Outcome, OutcomeKind, PromptKind, Questions, RecoveryFinding,
     ResumeRequest, Rfc3339, SessionPlan, SettingChange, Span, StopCause, Usd,
 };
 
@@ -165,7 +165,11 @@ pub fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, c
     let cause = match ended.fault {
         Some(fault) => format!("{}{proof}", phrases::attempt_cause(fault, ended.stop_cause)),
         None if ended.claimed_done => "the agent reports that it is done".to_owned(),
-        None => "the agent exited on its own".to_owned(),
+        None => match (ended.exit, ended.stop_cause) {
+            (Some(Exit::NeverSpawned), _) => "it was not started".to_owned(),
+            (_, Some(cause)) => phrases::stop_words(cause).to_owned(),
+            (_, None) => "the agent exited on its own".to_owned(),
+        },
     };
     let mut parts = vec![cause];
     if count > 1 {
@@ -272,17 +276,17 @@ fn many(times: u32) -> String {
 fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
     match source {
         CancelSource::Person | CancelSource::PersonNow if in_wait => "cancelled, which ended the wait",
-        CancelSource::Person => "cancelled; waiting for the agent's result",
+        CancelSource::Person => "cancelled; stopping what runs",
         CancelSource::PersonNow => "cancelled immediately",
         CancelSource::Sigterm => "SIGTERM cancelled the run",
         CancelSource::Sighup => "SIGHUP cancelled the run",
     }
 }
 
-/// Describes an outcome: `over_budget (the budget ended the run)`.
+/// Describes an outcome: `over_budget (the budget stopped the run)`.
 pub fn describe_outcome(outcome: Outcome) -> String {
     let reason = match (outcome.limit, outcome.fault) {
-        (Some(limit), _) => Some(limit.describe_end()),
+        (Some(limit), _) => Some(limit.describe_stop()),
         (None, Some(Fault::Unfinished)) if outcome.kind == OutcomeKind::CheckFailed => {
             Some("the reviewer gave no verdict".to_owned())
         }

@@ -84,7 +84,7 @@ fn limit_is_not_reported_as_interruption() {
     let work = "A step.\n$ sleep 0.3\n".repeat(60) + "Done.\n";
     play_with_each_agent(&work, "a limit without a wrap-up", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--time-limit", "4s", "--no-wrap-up"], 22);
-        assert_eq!(first_error(&envelope), "the time limit ended the run");
+        assert_eq!(first_error(&envelope), "the time limit stopped the run");
         assert_eq!(envelope["run"]["fault"], Value::Null, "{envelope}");
     });
 }

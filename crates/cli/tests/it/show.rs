@@ -91,7 +91,7 @@ fn shows_run_at_its_limit() {
         &stage,
         expect![[r#"
             RUN
-              outcome over_budget (the budget ended the run)
+              outcome over_budget (the budget stopped the run)
               task p
               directory <stage>/work
               session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11

@@ -202,13 +202,13 @@ fn explains_run_at_its_budget() {
     check(
         &stage,
         expect![[r#"
-            run RUN: over_budget (the budget ended the run)
+            run RUN: over_budget (the budget stopped the run)
 
             …
             … … started in a new session
             … … the budget is exhausted
             … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent exited on its own
-            … … finished: over_budget (the budget ended the run) after 1 attempt in …, $…
+            … … finished: over_budget (the budget stopped the run) after 1 attempt in …, $…
 
             next: the budget stopped the run; raise it to continue
                   longhaul resume RUN --add-budget 0.002

@@ -62,7 +62,7 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
     let fault = outcome.fault.map(|fault| describe(state, fault));
     if let Some(limit) = outcome.limit {
         let fault = fault.map(|fault| format!(": {fault}")).unwrap_or_default();
-        return format!("{}{fault}", limit.describe_end());
+        return format!("{}{fault}", limit.describe_stop());
     }
     if let Some(FailedCheck { number, log, .. }) = check {
         if lacks_verdict(state, outcome) {

@@ -53,7 +53,7 @@ pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bo
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
         (Some(outcome), _) => {
-            let limit = outcome.limit.map(Limit::describe_end);
+            let limit = outcome.limit.map(Limit::describe_stop);
             let reason = limit.or(cause(outcome.fault).map(str::to_owned));
             outcome_text(outcome.kind, reason.as_deref())
         }

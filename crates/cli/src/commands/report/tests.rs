@@ -235,7 +235,7 @@ fn urgent_runs_come_first() {
         bbb-auth needs a person: the credentials were rejected | longhaul resume bbb-auth
         eee-bad needs a person: cannot read journal /runs/2026-01-01/eee-bad/journal.jsonl: line 3 is damaged | -
         fff-left needs a person: unfinished, without a supervisor | longhaul recover fff-left
-        ccc-budget failed: over budget: the budget ended the run | longhaul resume ccc-budget
+        ccc-budget failed: over budget: the budget stopped the run | longhaul resume ccc-budget
         aaa-done done: the work is done | -
         ddd-waits running: waiting: the account's usage limit is reached | -
     "#]]

@@ -303,7 +303,7 @@ fn ended_by(attempt: &Attempt) -> String {
             Some(evidence) => format!("{fault} ({evidence})"),
             None => fault.to_string(),
         },
-        (None, Some(_)) => "itself".to_owned(),
+        (None, Some(_)) => attempt.stop_cause.map_or("itself", phrases::stop_words).to_owned(),
         (None, None) if attempt.watchdog.is_some() => "watchdog".to_owned(),
         (None, None) => "-".to_owned(),
     }
