@@ -92,10 +92,14 @@ impl Prices {
     pub(crate) fn price(&self, model: &str, billed: BilledTokens) -> Option<u64> {
         let model = ids(model)
             .find_map(|id| self.models.iter().find(|row| row.names.iter().any(|name| is_named(id, name))))?;
-        let prompt = billed.tokens.input + billed.tokens.cache_read + billed.tokens.cache_write;
-        let long = model.long.filter(|(above, _)| prompt > *above);
+        let long = model.long.filter(|(above, _)| prompt_tokens(billed.tokens) > *above);
         Some(price(long.map_or(model.rates, |(_, rates)| rates), billed))
     }
+}
+
+/// Returns the tokens of the prompt, cached or not.
+pub(crate) fn prompt_tokens(tokens: Tokens) -> u64 {
+    Tokens { output: 0, ..tokens }.total()
 }
 
 pub(crate) fn usd_from_nano(nano: u64) -> Usd {

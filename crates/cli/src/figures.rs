@@ -56,7 +56,7 @@ pub fn figures(state: &State, limits: Limits, at: Moment) -> RunUsage {
             limits.budget.map(|limit_value| (limit_value.as_dollars(), usage.total_cost().as_dollars()))
         }
         Limit::Tokens => {
-            let used = usage.tokens.total() + usage.truncated_tokens.total();
+            let used = (usage.tokens + usage.truncated_tokens).total();
             limits.tokens.map(|limit_value| (limit_value as f64, used as f64))
         }
         Limit::Time => limits.time.map(|limit_value| (limit_value.millis() as f64, active.millis() as f64)),

@@ -307,12 +307,22 @@ pub struct Usage {
 impl Usage {
     /// Returns whether the model sent no message, whole or truncated.
     pub fn is_empty(&self) -> bool {
-        self.messages == 0 && self.truncated_messages == 0
+        self.responses() == 0
     }
 
     /// Returns the sum of the reported and the estimated cost.
     pub fn total_cost(&self) -> Usd {
         self.reported_cost + self.estimated_cost
+    }
+
+    /// Returns the number of tokens of all messages, complete and truncated.
+    pub(crate) fn total_tokens(&self) -> u64 {
+        (self.tokens + self.truncated_tokens).total()
+    }
+
+    /// Returns the number of messages, complete and truncated.
+    pub(crate) fn responses(&self) -> u32 {
+        self.messages.saturating_add(self.truncated_messages)
     }
 
     /// Returns the sum of both usages.

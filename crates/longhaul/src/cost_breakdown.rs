@@ -13,12 +13,11 @@ const SUBAGENTS_MAX: usize = 10_000;
 
 /// Reads the cost breakdown of a run from its transcript, incrementally. It skips lines that cannot be
 /// parsed.
+#[derive(Default)]
 pub(crate) struct CostBreakdownReader {
     /// Offset of the first unread line.
     offset: u64,
     breakdown: CostBreakdown,
-    /// Cost of all turns so far. `None` after a turn without a price.
-    cumulative_cost: Option<Usd>,
     /// Sub-agents by the tool call that started them.
     indices: BTreeMap<String, Subagent>,
 }
@@ -29,15 +28,6 @@ struct Subagent {
 }
 
 impl CostBreakdownReader {
-    pub(crate) fn new() -> CostBreakdownReader {
-        CostBreakdownReader {
-            offset: 0,
-            breakdown: CostBreakdown::default(),
-            cumulative_cost: Some(Usd::ZERO),
-            indices: BTreeMap::new(),
-        }
-    }
-
     pub(crate) fn read(&mut self, dir: &RunDir) -> CostBreakdown {
         let start = self.offset;
         let offset = read_lines_from(&dir.transcript_path(), start, |line| {
@@ -47,7 +37,7 @@ impl CostBreakdownReader {
         match offset {
             Ok(offset) => self.offset = offset,
             // The transcript is derived data: read all of it again next time.
-            Err(_) => *self = CostBreakdownReader::new(),
+            Err(_) => *self = CostBreakdownReader::default(),
         }
         self.breakdown.clone()
     }
@@ -77,7 +67,9 @@ impl CostBreakdownReader {
     fn turn(&mut self, message: &TranscriptMessage) {
         let Some(usage) = message.usage.filter(|_| self.breakdown.turns.len() < TURNS_MAX) else { return };
         let cost = message.estimated_cost_usd.and_then(Usd::from_dollars);
-        self.cumulative_cost = self.cumulative_cost.zip(cost).map(|(total, cost)| total + cost);
+        // `None` after a turn without a price.
+        let before =
+            self.breakdown.turns.last().map_or(Some(Dollars::default()), |last| last.cumulative_cost_usd);
         self.breakdown.turns.push(TurnCost {
             turn_number: self.breakdown.turns.len() as u64 + 1,
             timestamp: message.timestamp.clone(),
@@ -88,7 +80,7 @@ impl CostBreakdownReader {
             cache_write_tokens: usage.cache_creation_input_tokens,
             reasoning_tokens: None,
             cost_usd: cost.map(Dollars),
-            cumulative_cost_usd: self.cumulative_cost.map(Dollars),
+            cumulative_cost_usd: before.zip(cost).map(|(before, cost)| Dollars(before.0 + cost)),
             duration_ms: None,
             model: message.model.clone(),
         });
@@ -144,7 +136,7 @@ mod tests {
         let home = tempfile::tempdir().expect("a directory");
         let dir = RunDir::from_path(home.path().join("bcdfgh")).expect("an absolute path");
         fs::create_dir_all(dir.logs_path()).expect("the directory can be created");
-        assert!(CostBreakdownReader::new().read(&dir).turns.is_empty(), "there is no transcript");
+        assert!(CostBreakdownReader::default().read(&dir).turns.is_empty(), "there is no transcript");
         let call = TranscriptMessage {
             subagent: true,
             tool_use_id: Some("t".to_owned()),
@@ -168,7 +160,7 @@ mod tests {
         ];
         let lines = messages.iter().map(|message| serde_json::to_string(message).expect("JSON") + "\n");
         fs::write(dir.transcript_path(), lines.collect::<String>() + "no message\n").expect("written");
-        let breakdown = CostBreakdownReader::new().read(&dir);
+        let breakdown = CostBreakdownReader::default().read(&dir);
         let turns: Vec<_> = breakdown
             .turns
             .iter()

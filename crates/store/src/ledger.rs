@@ -19,6 +19,7 @@ pub use catch_up::CatchUpStats;
 pub use costs::{CostBy, CostRow};
 pub use entry::{
     JournalPosition, LedgerAttempt, LedgerEntry, LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunState,
+    spend_by_model,
 };
 pub use open::{Ledger, LedgerError};
 pub use query::RunFilter;

@@ -74,7 +74,7 @@ pub use journal::{Journal, JournalEntry, JournalFollower, JournalLock, LoadedJou
 pub use journal_dir::JournalDir;
 pub use ledger::{
     CatchUpStats, CostBy, CostRow, JournalPosition, Ledger, LedgerAttempt, LedgerEntry, LedgerError,
-    LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState, VerifyStats,
+    LedgerRun, LedgerSpend, QUARTER_MS, Quarter, RunFilter, RunState, VerifyStats, spend_by_model,
 };
 pub use line_log::{ArrayFile, LineLog, read_lines, read_lines_from};
 pub use local_zone::local_zone;

@@ -5,7 +5,8 @@
 //! numbers. A message without a final `message_delta` is truncated; its output is estimated from the bytes
 //! that arrived. Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's
 //! sum gives the rest. A result also reports the cost since the previous result, which replaces our estimate.
-//! Usage after the last result is priced by our table. `by_model` attributes usage to models.
+//! Usage after the last result is priced by our table. Usage is kept by model only, and the total is its sum.
+//! `by_model` attributes a result to models.
 
 mod by_model;
 
@@ -13,8 +14,8 @@ use super::compaction::{TruncatedMessages, fingerprint};
 use super::recent_messages::RecentMessages;
 use super::wire::{Block, Message, Raw, ResultLine, StreamLine, WireUsage};
 use crate::Prices;
-use crate::prices::{BilledTokens, usd_from_nano};
-use by_model::{ModelShares, Models, ReportedUsage};
+use crate::prices::{BilledTokens, prompt_tokens, usd_from_nano};
+use by_model::{Models, ReportedUsage};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::mem;
 
@@ -27,12 +28,10 @@ const BYTES_PER_TOKEN: u64 = 4;
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageMeter {
     pub(super) prices: Prices,
-    /// Usage that results have reported.
-    committed: Usage,
-    /// Usage since the last result.
-    interval: UsageInterval,
-    /// The same usage by model.
-    shares: ModelShares,
+    /// Usage that results have reported, by the reported names. Only its `usage` is used.
+    committed: Models,
+    /// Usage since the last result, by the names in the messages.
+    interval: Models,
     live: Vec<OpenMessage>,
     recent: RecentMessages,
     pub(super) truncated: TruncatedMessages,
@@ -180,9 +179,7 @@ impl UsageMeter {
         if !complete {
             self.truncated.remember(hash);
         }
-        let interval = self.message_interval(&message, complete, exact);
-        self.interval.add(interval);
-        self.shares.add(&message.model, interval);
+        self.interval.add(&message.model, self.message_interval(&message, complete, exact));
     }
 
     fn message_interval(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
@@ -218,47 +215,26 @@ impl UsageMeter {
         // Messages known only from rows have no end event. Those of sub-agents may be incomplete; the next
         // result then includes them.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
-        let mut interval = self.closed_interval();
-        let reported = reported_tokens(line);
-        let cost = self.reported_cost(line);
-        if let Some(cost) = cost {
-            let unreported = reported.map(|reported| self.unreported_cost(reported));
-            let (estimated_cost, unpriced) = unreported.unwrap_or_default();
-            interval = Usage { reported_cost: cost, estimated_cost, unpriced, ..interval };
-        }
-        if let Some(reported) = reported {
-            interval.tokens =
-                reconcile(interval.tokens, interval.truncated_tokens, reported, self.interval.guessed);
-        }
-        self.shares.on_result(
-            interval,
-            ReportedUsage {
-                models: reported_models(line),
-                only: only_model(line),
-                has_cost: cost.is_some(),
-                guessed: self.interval.guessed,
-            },
-        );
-        self.committed = self.committed.plus(interval);
-        self.interval = UsageInterval::default();
-        self.has_update = true;
-    }
-
-    /// Returns the cost that a report omits, because all that was sent is billed, and whether part of it has no price.
-    /// Of a truncated message, the report contains the input and the first token. If the API sent an error in the
-    /// stream, it lacks both (2.1.330).
-    fn unreported_cost(&self, reported: Tokens) -> (Usd, bool) {
-        let Usage { tokens: counted, truncated_tokens: truncated, .. } = self.interval.usage;
-        let missing = |nano: u64, tokens: fn(Tokens) -> u64| {
-            let (counted, truncated) = (tokens(counted), tokens(truncated));
-            let missing = (counted + truncated).saturating_sub(tokens(reported)).min(truncated);
-            let cost = (u128::from(nano) * u128::from(missing) / u128::from(truncated.max(1))) as u64;
-            (cost, missing > 0)
+        let interval = mem::take(&mut self.interval);
+        let counted = interval.total();
+        let models = reported_models(line);
+        let reported_tokens = match &models {
+            Some(models) => Some(models.total().usage.tokens),
+            None => exchange_tokens(line),
         };
-        let input = missing(self.interval.truncated_input_nano, prompt_tokens);
-        let output = missing(self.interval.truncated_output_nano, |tokens| tokens.output);
-        let unpriced = self.interval.truncated_unpriced && (input.1 || output.1);
-        (usd_from_nano(input.0 + output.0), unpriced)
+        let cost = self.reported_cost(line);
+        let mut total = counted.priced_usage();
+        if let Some(cost) = cost {
+            let unreported = reported_tokens.map(|reported| counted.unreported_cost(reported));
+            let (estimated_cost, unpriced) = unreported.unwrap_or_default();
+            total = Usage { reported_cost: cost, estimated_cost, unpriced, ..total };
+        }
+        if let Some(reported) = reported_tokens {
+            total.tokens = reconcile(total.tokens, total.truncated_tokens, reported, counted.guessed);
+        }
+        let report = ReportedUsage { total, models, only: only_model(line), has_cost: cost.is_some() };
+        self.committed.merge(interval.attribute(&report, &self.committed));
+        self.has_update = true;
     }
 
     fn reported_cost(&mut self, line: &ResultLine<'_>) -> Option<Usd> {
@@ -278,17 +254,14 @@ impl UsageMeter {
         mem::take(&mut self.has_update).then(|| self.usage())
     }
 
+    /// Returns the usage so far, which is the sum over the models.
     pub(super) fn usage(&self) -> Usage {
-        self.committed.plus(self.closed_interval())
+        self.committed.total().usage.plus(self.interval.total().priced_usage())
     }
 
-    /// Returns the usage so far by model, sorted by name. The parts add up to [`UsageMeter::usage`].
+    /// Returns the usage so far by model, sorted by name.
     pub(super) fn by_model(&self) -> Vec<(String, Usage)> {
-        self.shares.by_model(self.closed_interval())
-    }
-
-    fn closed_interval(&self) -> Usage {
-        Usage { estimated_cost: usd_from_nano(self.interval.nano), ..self.interval.usage }
+        self.committed.parts_with(self.interval.clone())
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -303,14 +276,9 @@ impl UsageMeter {
     }
 }
 
-/// Returns the tokens since the previous result, as the result reports them. Versions without that field
-/// report those of the exchange.
-fn reported_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
-    let Some(models) = &line.since_last else {
-        let tokens = billed(&line.usage).tokens;
-        return (tokens.total() > 0).then_some(tokens);
-    };
-    Some(models.0.iter().fold(Tokens::default(), |sum, (_, model)| sum + billed(model).tokens))
+/// Returns the tokens of the exchange, which versions report that do not report those since the previous result.
+fn exchange_tokens(line: &ResultLine<'_>) -> Option<Tokens> {
+    Some(billed(&line.usage).tokens).filter(|tokens| tokens.total() > 0)
 }
 
 /// Returns the reported usage and cost by model, or `None` in versions that do not report them.
@@ -345,10 +313,6 @@ fn reconcile(counted: Tokens, truncated: Tokens, reported: Tokens, guessed: bool
     }
 }
 
-fn prompt_tokens(tokens: Tokens) -> u64 {
-    tokens.input + tokens.cache_read + tokens.cache_write
-}
-
 pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
     let count = |raw: Raw<'_>| raw.count().unwrap_or_default();
     BilledTokens {
@@ -363,6 +327,28 @@ pub(super) fn billed(usage: &WireUsage<'_>) -> BilledTokens {
 }
 
 impl UsageInterval {
+    /// Returns its usage with the cost by our table.
+    fn priced_usage(&self) -> Usage {
+        Usage { estimated_cost: usd_from_nano(self.nano), ..self.usage }
+    }
+
+    /// Returns the cost that a report omits, because all that was sent is billed, and whether part of it has no price.
+    /// Of a truncated message, the report contains the input and the first token. If the API sent an error in the
+    /// stream, it lacks both (2.1.330).
+    fn unreported_cost(&self, reported: Tokens) -> (Usd, bool) {
+        let Usage { tokens: counted, truncated_tokens: truncated, .. } = self.usage;
+        let missing = |nano: u64, tokens: fn(Tokens) -> u64| {
+            let (sent, truncated) = (tokens(counted + truncated), tokens(truncated));
+            let missing = sent.saturating_sub(tokens(reported)).min(truncated);
+            let cost = (u128::from(nano) * u128::from(missing) / u128::from(truncated.max(1))) as u64;
+            (cost, missing > 0)
+        };
+        let input = missing(self.truncated_input_nano, prompt_tokens);
+        let output = missing(self.truncated_output_nano, |tokens| tokens.output);
+        let unpriced = self.truncated_unpriced && (input.1 || output.1);
+        (usd_from_nano(input.0.saturating_add(output.0)), unpriced)
+    }
+
     fn add(&mut self, other: UsageInterval) {
         self.usage = self.usage.plus(other.usage);
         self.nano = self.nano.saturating_add(other.nano);

@@ -149,7 +149,7 @@ fn activity_line(view: &LiveView, now: Moment, width: usize) -> Option<String> {
 /// `18 turns, 1.2M tokens, $3.45`.
 fn usage_line(view: &LiveView) -> Option<String> {
     let usage = view.state.usage;
-    let tokens = usage.tokens.total() + usage.truncated_tokens.total();
+    let tokens = (usage.tokens + usage.truncated_tokens).total();
     let at_least = if usage.unpriced { "at least " } else { "" };
     (tokens > 0).then(|| {
         format!(

@@ -4,7 +4,7 @@
 use super::envelope::{Envelope, RunInfo};
 use longhaul::RunReport;
 use longhaul_core::{Dollars, Fault, Limit, OutcomeKind, Span};
-use longhaul_store::{LedgerEntry, LedgerSpend, RunDir};
+use longhaul_store::{LedgerSpend, RunDir, spend_by_model};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -76,7 +76,7 @@ struct ResultUsage {
 }
 
 /// Tokens and cost of one model.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 struct ResultModelUsage {
@@ -162,19 +162,18 @@ impl ResultSubtype {
 
 /// Adds up the usage of all attempts, reviews and summaries by model.
 fn model_usage(report: &RunReport) -> BTreeMap<String, ResultModelUsage> {
-    let entry = RunDir::from_path(report.dir.clone()).map(|dir| LedgerEntry::read(&dir));
-    let mut sums: BTreeMap<String, ResultModelUsage> = BTreeMap::new();
-    for ((_, model), LedgerSpend { cost, estimated_cost, tokens, .. }) in
-        entry.into_iter().flat_map(|entry| entry.spend)
-    {
-        let sum = sums.entry(model).or_default();
-        sum.input_tokens += tokens.input;
-        sum.output_tokens += tokens.output;
-        sum.cache_read_input_tokens += tokens.cache_read;
-        sum.cache_creation_input_tokens += tokens.cache_write;
-        sum.cost_usd.0 += cost + estimated_cost;
-    }
-    sums
+    let usage = |(model, spend): (String, LedgerSpend)| {
+        let usage = ResultModelUsage {
+            input_tokens: spend.tokens.input,
+            output_tokens: spend.tokens.output,
+            cache_read_input_tokens: spend.tokens.cache_read,
+            cache_creation_input_tokens: spend.tokens.cache_write,
+            cost_usd: (spend.cost + spend.estimated_cost).into(),
+        };
+        (model, usage)
+    };
+    let dir = RunDir::from_path(report.dir.clone());
+    dir.iter().flat_map(spend_by_model).map(usage).collect()
 }
 
 #[cfg(test)]

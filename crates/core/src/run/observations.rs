@@ -139,13 +139,11 @@ impl Observations {
     }
 
     fn update_usage(&mut self, usage: Usage) {
-        let responses = |usage: &Usage| usage.messages + usage.truncated_messages;
-        let tokens = |usage: &Usage| usage.tokens.total() + usage.truncated_tokens.total();
-        if responses(&usage) > responses(&self.usage) {
-            let cost = usage.total_cost().saturating_sub(self.usage.total_cost());
-            let index = responses(&usage) as usize % RECENT_TURNS;
-            self.recent_turns[index] =
-                TurnSize { cost, tokens: tokens(&usage).saturating_sub(tokens(&self.usage)) };
+        if usage.responses() > self.usage.responses() {
+            self.recent_turns[usage.responses() as usize % RECENT_TURNS] = TurnSize {
+                cost: usage.total_cost().saturating_sub(self.usage.total_cost()),
+                tokens: usage.total_tokens().saturating_sub(self.usage.total_tokens()),
+            };
         }
         self.usage = usage;
     }

@@ -263,7 +263,7 @@ impl State {
         let usage = self.usage.plus(unrecorded);
         LimitUsage {
             cost: usage.total_cost(),
-            tokens: usage.tokens.total() + usage.truncated_tokens.total(),
+            tokens: usage.total_tokens(),
             turns: usage.turns,
             time: self.active(at),
             wall: self.clocks.wall(at),

@@ -25,7 +25,7 @@ pub(crate) struct Publisher<'a> {
     names_this_supervisor: bool,
     /// The attempt whose usage was written last, and that usage.
     written_usage: Option<(u32, Usage)>,
-    cost_reader: Option<CostBreakdownReader>,
+    cost_reader: CostBreakdownReader,
     model: Option<String>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Publisher<'a> {
             published: None,
             names_this_supervisor: false,
             written_usage: None,
-            cost_reader: None,
+            cost_reader: CostBreakdownReader::default(),
             model: None,
         }
     }
@@ -73,7 +73,7 @@ impl<'a> Publisher<'a> {
             }
             let state = State { usage: published.usage, ..published.state.clone() };
             let model = attempt.map_or(&self.model, |(_, decoder)| &decoder.snapshot().model).clone();
-            let breakdown = self.cost_reader.get_or_insert_with(CostBreakdownReader::new).read(dir);
+            let breakdown = self.cost_reader.read(dir);
             let inherited = self.config.inherited.as_ref();
             let summary = cost_summary(&state, published.limits, breakdown, model, inherited, view.at);
             let _ = dir.write_cost_summary(&summary);

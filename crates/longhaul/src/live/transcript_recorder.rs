@@ -69,7 +69,7 @@ impl TranscriptRecorder {
     pub(crate) fn costs(&self) -> CostBreakdown {
         match &self.file {
             Some(file) => file.costs.breakdown().clone(),
-            None => CostBreakdownReader::new().read(&self.dir),
+            None => CostBreakdownReader::default().read(&self.dir),
         }
     }
 
@@ -255,7 +255,7 @@ impl Subscriber for TranscriptRecorder {
 impl TranscriptFile {
     fn open(dir: &RunDir) -> Result<TranscriptFile, RecordError> {
         let mut attempts: BTreeMap<u32, RecordedCounts> = BTreeMap::new();
-        let mut costs = CostBreakdownReader::new();
+        let mut costs = CostBreakdownReader::default();
         let file = LineLog::open(&dir.transcript_path(), |line| {
             costs.add_line(line);
             // A line of unknown form belongs to no attempt.

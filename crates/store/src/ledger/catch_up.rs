@@ -76,10 +76,8 @@ impl Ledger {
             ..RunFilter::default()
         };
         let unfinished = self.stored_runs(&unfinished)?;
-        let outdated = unfinished
-            .iter()
-            .filter(|run| JournalPosition::from_run_dir(&run.run_dir(), run.attempts) != run.journal);
-        let mut dirs: BTreeMap<RunId, RunDir> = outdated.map(|run| (run.id.clone(), run.run_dir())).collect();
+        let outdated = unfinished.iter().filter_map(outdated_dir);
+        let mut dirs: BTreeMap<RunId, RunDir> = outdated.map(|dir| (dir.id().clone(), dir)).collect();
         let mut unlocked = Vec::new();
         for id in &marked {
             let dir = self.entry(id)?.map(|entry| entry.run.run_dir());

@@ -1,7 +1,7 @@
 //! Sums up usage and cost in the ledger.
 
 use super::entry::{LedgerSpend, Quarter};
-use super::query::spend;
+use super::query::{SPEND, spend};
 use super::{Ledger, LedgerError};
 use longhaul_core::Moment;
 use rusqlite::{Connection, Result};
@@ -30,9 +30,6 @@ pub struct CostRow<K> {
     pub spend: LedgerSpend,
 }
 
-const SUMS: &str = "sum(cost), sum(estimated_cost), max(unpriced), sum(input), sum(output), sum(cache_read), \
-     sum(cache_write), sum(truncated), sum(messages)";
-
 impl Ledger {
     /// Returns the usage since `since` by key, most expensive first.
     pub fn costs(
@@ -50,7 +47,8 @@ impl Ledger {
         since: Option<Moment>,
     ) -> std::result::Result<Vec<CostRow<Quarter>>, LedgerError> {
         self.query(|db| {
-            let query = format!("SELECT quarter, {SUMS} FROM spend WHERE quarter >= ? GROUP BY quarter");
+            let sums = sums();
+            let query = format!("SELECT quarter, {sums} FROM spend WHERE quarter >= ? GROUP BY quarter");
             let mut statement = db.prepare(&query)?;
             let rows = statement.query_map([first_quarter(since)], |row| {
                 Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? })
@@ -61,29 +59,32 @@ impl Ledger {
 }
 
 fn costs(db: &Connection, by: CostBy, since: i64) -> Result<Vec<CostRow<String>>> {
-    let (key, from) = match by {
-        CostBy::Model => ("model", "spend"),
-        // The usage of each run is added up before its names are joined.
-        CostBy::Project => ("runs.project", ""),
-        CostBy::Run => ("runs.id", ""),
-        CostBy::Agent => ("runs.agent", ""),
-        CostBy::Workflow => ("runs.workflow", ""),
+    let key = match by {
+        CostBy::Model => "model",
+        CostBy::Project => "runs.project",
+        CostBy::Run => "runs.id",
+        CostBy::Agent => "runs.agent",
+        CostBy::Workflow => "runs.workflow",
     };
-    let from = if from.is_empty() {
-        "(SELECT run, sum(cost) AS cost, sum(estimated_cost) AS estimated_cost, max(unpriced) AS unpriced,
-             sum(input) AS input, sum(output) AS output, sum(cache_read) AS cache_read,
-             sum(cache_write) AS cache_write, sum(truncated) AS truncated, sum(messages) AS messages
-          FROM spend WHERE quarter >= ?1 GROUP BY run) AS spent JOIN runs USING (run)"
+    let sums = sums();
+    let from = if by == CostBy::Model {
+        "spend WHERE quarter >= ?1".to_owned()
     } else {
-        "(SELECT * FROM spend WHERE quarter >= ?1) AS spent"
+        // The usage of each run is added up before its names are joined.
+        let by_run = format!("SELECT run, {sums} FROM spend WHERE quarter >= ?1 GROUP BY run");
+        format!("({by_run}) AS spend JOIN runs USING (run)")
     };
-    let sums = SUMS.replace('(', "(spent.");
     let query = format!(
-        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spent.cost + spent.estimated_cost) DESC, {key}"
+        "SELECT {key}, {sums} FROM {from} GROUP BY {key} ORDER BY sum(spend.cost + spend.estimated_cost) DESC, {key}"
     );
     let mut statement = db.prepare(&query)?;
     let rows = statement.query_map([since], |row| Ok(CostRow { key: row.get(0)?, spend: spend(row, 1)? }))?;
     rows.collect()
+}
+
+/// Returns SQL that adds up the columns [`SPEND`]. A sum of flags is true if one of them is.
+fn sums() -> String {
+    SPEND.split(", ").map(|column| format!("sum({column}) AS {column}")).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the quarter of an hour that contains `since`, or 0 without it.

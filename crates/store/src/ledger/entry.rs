@@ -222,7 +222,7 @@ impl AddAssign for LedgerSpend {
         self.estimated_cost += other.estimated_cost;
         self.unpriced |= other.unpriced;
         self.tokens += other.tokens;
-        self.truncated += other.truncated;
+        self.truncated = self.truncated.saturating_add(other.truncated);
         self.messages += other.messages;
     }
 }
@@ -316,7 +316,8 @@ impl LedgerEntry {
             entry.run.cost.0 += model_usage.cost.0;
             entry.run.estimated_cost.0 += model_usage.estimated_cost.0;
             entry.run.unpriced |= model_usage.unpriced;
-            entry.run.tokens += model_usage.tokens.total() + model_usage.truncated_tokens.total();
+            let tokens = (model_usage.tokens + model_usage.truncated_tokens).total();
+            entry.run.tokens = entry.run.tokens.saturating_add(tokens);
             add(&mut entry.spend, quarter, &model_usage);
         }
         entry
@@ -402,8 +403,17 @@ impl LedgerEntry {
         (entry.attempts, entry.reopen_count) = (state.attempts(), state.reopen_count);
         (entry.cost, entry.estimated_cost) = (usage.reported_cost.into(), usage.estimated_cost.into());
         entry.unpriced = usage.unpriced;
-        entry.tokens = usage.tokens.total() + usage.truncated_tokens.total();
+        entry.tokens = (usage.tokens + usage.truncated_tokens).total();
     }
+}
+
+/// Reads the usage of a run by model, from its files.
+pub fn spend_by_model(dir: &RunDir) -> BTreeMap<String, LedgerSpend> {
+    let mut sums: BTreeMap<String, LedgerSpend> = BTreeMap::new();
+    for ((_, model), spend) in LedgerEntry::read(dir).spend {
+        *sums.entry(model).or_default() += spend;
+    }
+    sums
 }
 
 fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, model_usage: &ModelUsage) {

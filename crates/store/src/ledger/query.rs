@@ -1,6 +1,6 @@
 //! Queries the ledger for runs. A value that this version does not know is reported as damage.
 
-use super::entry::{JournalPosition, LedgerEntry, LedgerRun, LedgerSpend, Quarter, RunState};
+use super::entry::{JournalPosition, LedgerEntry, LedgerRun, LedgerSpend, RunState};
 use super::{Ledger, LedgerError};
 use crate::RunDir;
 use longhaul_core::{Moment, OutcomeKind, RunId, Tokens, Usd, rfc3339};
@@ -157,19 +157,17 @@ fn entry(db: &Connection, runs: &Path, id: &RunId) -> Result<Option<LedgerEntry>
     let Some((run, rowid)) = row.optional()? else { return Ok(None) };
     let mut attempts = db.prepare_cached("SELECT entry FROM attempts WHERE run = ? ORDER BY number")?;
     let attempts = attempts.query_map([rowid], |row| parsed(row, 0))?.collect::<Result<_>>()?;
-    let mut spend = db.prepare_cached(
-        "SELECT quarter, model, cost, estimated_cost, unpriced, input, output, cache_read, cache_write, truncated, messages
-         FROM spend WHERE run = ?",
-    )?;
-    let spend = spend.query_map([rowid], model_usage)?.collect::<Result<BTreeMap<_, _>>>()?;
-    Ok(Some(LedgerEntry::from_stored(run, attempts, spend)))
+    let mut spent = db.prepare_cached(&format!("SELECT quarter, model, {SPEND} FROM spend WHERE run = ?"))?;
+    let spent = spent.query_map([rowid], |row| Ok(((row.get(0)?, row.get(1)?), spend(row, 2)?)))?;
+    let spent = spent.collect::<Result<BTreeMap<_, _>>>()?;
+    Ok(Some(LedgerEntry::from_stored(run, attempts, spent)))
 }
 
-fn model_usage(row: &Row<'_>) -> Result<((Quarter, String), LedgerSpend)> {
-    Ok(((row.get(0)?, row.get(1)?), spend(row, 2)?))
-}
+/// The columns of usage, in the order in which [`spend`] reads them.
+pub(super) const SPEND: &str =
+    "cost, estimated_cost, unpriced, input, output, cache_read, cache_write, truncated, messages";
 
-/// Reads usage from the columns starting at `from`.
+/// Reads usage from the columns [`SPEND`], starting at `from`.
 pub(super) fn spend(row: &Row<'_>, from: usize) -> Result<LedgerSpend> {
     Ok(LedgerSpend {
         cost: Usd(row.get(from)?),

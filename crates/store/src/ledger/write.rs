@@ -1,6 +1,7 @@
 //! Writes entries. Each entry replaces the stored one completely, in one transaction.
 
 use super::entry::LedgerEntry;
+use super::query::SPEND;
 use super::{Ledger, LedgerError};
 use crate::Home;
 use longhaul_core::RunId;
@@ -44,11 +45,9 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
     for attempt in &entry.attempts {
         insert_attempt.execute((run, attempt.number, attempt.session.as_str(), json(attempt)))?;
     }
-    let mut insert_spend = db.prepare_cached(
-        "INSERT INTO spend (quarter, run, model, cost, estimated_cost, unpriced, input, output, cache_read,
-             cache_write, truncated, messages)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    )?;
+    let mut insert_spend = db.prepare_cached(&format!(
+        "INSERT INTO spend (quarter, run, model, {SPEND}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    ))?;
     for ((quarter, model), usage) in &entry.spend {
         insert_spend.execute(params![
             *quarter,

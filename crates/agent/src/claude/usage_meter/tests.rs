@@ -183,7 +183,7 @@ fn memory_is_flat() {
 
 #[test]
 fn saturates_absurd_counts() {
-    let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30},"b":{"inputTokens":5}}}"#;
+    let line = r#"{"type":"result","model_usage_since_last_result":{"a":{"inputTokens":1e30,"cacheReadInputTokens":1e30},"b":{"inputTokens":5}}}"#;
     let mut meter = UsageMeter::new(Prices::bundled().clone());
     meter.on_result(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
     let usage = meter.usage();

@@ -185,13 +185,13 @@ impl Scorecard {
                 completed_counted: usage.tokens.total(),
                 all: CountedAndBilled {
                     billed: request_log.tokens().total(),
-                    counted: usage.tokens.total() + usage.truncated_tokens.total(),
+                    counted: (usage.tokens + usage.truncated_tokens).total(),
                 },
             },
             // Only totals can be compared: an agent's report covers completed and truncated messages together.
             cost_micro_usd: CountedAndBilled {
                 billed: request_log.cost().microdollars(),
-                counted: (usage.reported_cost + usage.estimated_cost).0,
+                counted: usage.total_cost().0,
             },
             wasted_tokens: wasted(request_log),
             workspace: result

@@ -5,8 +5,8 @@ use crate::RunReport;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
 use longhaul_store::{
-    Durability, Home, LedgerEntry, RunDir, StoreError, if_exists, read_lines, read_lines_from,
-    read_regular_to_string, remove_if_exists, replace,
+    Durability, Home, LedgerSpend, RunDir, StoreError, if_exists, read_lines, read_lines_from,
+    read_regular_to_string, remove_if_exists, replace, spend_by_model,
 };
 use longhaul_workflow::archon::{LogEvent, LogRow, SessionEnd, ShellLevel};
 use serde_json::{Value, json};
@@ -121,20 +121,17 @@ impl RunLog {
 
     /// Returns the usage of the run by model, in Claude Code's form.
     fn model_usage(&self) -> Value {
-        let mut models = serde_json::Map::new();
-        for ((_, model), usage) in self.dir.iter().flat_map(|dir| LedgerEntry::read(dir).spend) {
-            let model = models.entry(model).or_insert_with(|| json!({}));
-            let mut add = |key: &str, amount: u64| {
-                model[key] = json!(model[key].as_u64().unwrap_or_default() + amount);
-            };
-            add("inputTokens", usage.tokens.input);
-            add("outputTokens", usage.tokens.output);
-            add("cacheReadInputTokens", usage.tokens.cache_read);
-            add("cacheCreationInputTokens", usage.tokens.cache_write);
-            let cost = (usage.cost + usage.estimated_cost).as_dollars();
-            model["costUSD"] = json!(model["costUSD"].as_f64().unwrap_or_default() + cost);
-        }
-        Value::Object(models)
+        let usage = |(model, spend): (String, LedgerSpend)| {
+            let usage = json!({
+                "inputTokens": spend.tokens.input,
+                "outputTokens": spend.tokens.output,
+                "cacheReadInputTokens": spend.tokens.cache_read,
+                "cacheCreationInputTokens": spend.tokens.cache_write,
+                "costUSD": (spend.cost + spend.estimated_cost).as_dollars(),
+            });
+            (model, usage)
+        };
+        Value::Object(self.dir.iter().flat_map(spend_by_model).map(usage).collect())
     }
 
     fn shell(&mut self, level: ShellLevel, message: &str) -> Result<(), StoreError> {
