@@ -21,6 +21,7 @@ use crate::SuperviseError;
 use crate::clock::LiveClock;
 use crate::driver::World;
 use crate::observer::Observer;
+use crate::run_report::last_message;
 use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
     PromptKind, Record, Remaining, Run, Span, Step, StopLevel, SummaryReport,
@@ -143,7 +144,7 @@ impl World for LiveWorld<'_> {
                 self.continue_check(check);
             }
             Action::StartReview(plan) => {
-                match start_review(&self.config, &plan, self.ended.last_message()).await {
+                match start_review(&self.config, &plan, last_message(&self.ended.snapshot)).await {
                     Ok(review) => self.one_shot = Some(OneShotRun::Review(review, plan.check)),
                     Err(error) => self.events.push_back(Event::ReviewEnded(unspawned(error))),
                 }
