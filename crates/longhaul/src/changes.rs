@@ -25,7 +25,7 @@ pub use stats::{ChangeKind, ChangedFile};
 use crate::clock::calendar_now;
 use crate::git::{ScratchRepo, UserRepo};
 use longhaul_core::Moment;
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Home, RunDir, StoreError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, process};
@@ -130,7 +130,7 @@ fn unrecorded(at: Moment, error: &ChangesError) -> WorkspaceState {
 fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
     let prefix = format!(".changes.{}-", process::id());
     let scratch = Builder::new().prefix(&prefix).suffix(".new").tempdir_in(dir.path());
-    scratch.map_err(ChangesError::io("write", dir.path()))
+    Ok(scratch.map_err(StoreError::io("write", dir.path()))?)
 }
 
 /// Returns the paths in the repository that hold run records, relative to its top. They include this run's

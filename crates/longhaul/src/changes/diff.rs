@@ -6,7 +6,9 @@ use super::{ChangesError, excluded, workspace_tree};
 use crate::clock::calendar_now;
 use crate::git::{ScratchRepo, UserRepo, paths};
 use longhaul_core::Run;
-use longhaul_store::{DiffStat, Home, Journal, RunBoundary, RunDir, UnrecordedReason, WorkspaceState};
+use longhaul_store::{
+    DiffStat, Home, Journal, RunBoundary, RunDir, StoreError, UnrecordedReason, WorkspaceState,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -86,7 +88,7 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
     let cwd = dir.plan()?.spec.cwd;
     let repository = UserRepo::find(&cwd).await?;
     let repository = repository.ok_or_else(|| ChangesError::WorkspaceMoved(cwd.as_path().to_owned()))?;
-    let scratch = tempfile::tempdir().map_err(ChangesError::io("write", &std::env::temp_dir()))?;
+    let scratch = tempfile::tempdir().map_err(StoreError::io("write", &std::env::temp_dir()))?;
     let objects = [RunBoundary::Start, RunBoundary::End].map(|boundary| dir.objects_path(boundary));
     let scratch_repo = ScratchRepo::create(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
     let is_finished = run.state().outcome().is_some();

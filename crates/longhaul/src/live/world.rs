@@ -62,7 +62,7 @@ pub(crate) struct LiveWorld<'a> {
     pub(crate) attempt: Option<AttemptProcess>,
     /// It never runs during an attempt.
     one_shot: Option<OneShotRun>,
-    sessions: RunSessions,
+    pub(crate) sessions: RunSessions,
     pub(crate) ended: EndedAttempts,
     /// Stops the agent if the run is orphaned for too long.
     pub(crate) watchdog: WatchdogProcess,
@@ -451,11 +451,6 @@ impl LiveWorld<'_> {
     pub(crate) fn release(&mut self) {
         self.sessions.release();
         self.subscribers.each(|each| each.on_finish());
-    }
-
-    /// Releases the sessions of an unfinished run. No other run takes them before it continues.
-    pub(crate) fn leave_sessions(&mut self) {
-        self.sessions.leave();
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session
