@@ -2,7 +2,7 @@
 //! starts any process and after the run finishes. [`diff()`] compares the two states later.
 //!
 //! Git reads only the layout, the checked-out commit and a few settings from the user's repository
-//! (`repository.rs`). Everything else uses a scratch repository (`scratch_repo.rs`), which borrows the user's
+//! (`UserRepo`). Everything else uses a scratch repository (`ScratchRepo`), which borrows the user's
 //! objects. It runs none of the hooks, filters and other programs that the repository's files may name,
 //! because an agent can write those files. Nothing is written to the user's repository, not even an object.
 //! Uncommitted content is stored in the run's directory.
@@ -12,8 +12,6 @@
 
 mod diff;
 mod error;
-mod repository;
-mod scratch_repo;
 mod stats;
 mod workspace_tree;
 
@@ -24,11 +22,10 @@ pub use longhaul_store::{
 };
 pub use stats::{ChangeKind, ChangedFile};
 
-use crate::clock::LiveClock;
+use crate::clock::calendar_now;
+use crate::git::{ScratchRepo, UserRepo};
 use longhaul_core::Moment;
-use longhaul_store::{Home, RunDir};
-use repository::UserRepo;
-use scratch_repo::ScratchRepo;
+use longhaul_store::{Home, RunDir, StoreError};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, process};
@@ -42,9 +39,9 @@ const START_TIME_MAX: Duration = Duration::from_secs(2);
 const END_TIME_MAX: Duration = Duration::from_secs(5);
 
 pub(crate) async fn record_start(home: &Home, dir: &RunDir, cwd: &Path) {
-    let at = LiveClock::new().now().at;
+    let at = calendar_now();
     let deadline = Instant::now() + START_TIME_MAX;
-    let start = match with_deadline(deadline, UserRepo::new(cwd)).await {
+    let start = match with_deadline(deadline, find_repository(cwd)).await {
         Ok(repository) => {
             let captured = with_deadline(deadline, CapturedState::capture(home, dir, &repository, at)).await;
             captured.and_then(|captured| captured.store(dir, RunBoundary::Start)).unwrap_or_else(|error| {
@@ -68,9 +65,9 @@ pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_gen
     if record.start.tree.is_none() || !record.start.is_valid() || record.end(resume_generation).is_some() {
         return;
     }
-    let at = LiveClock::new().now().at;
+    let at = calendar_now();
     let capture = async {
-        let repository = UserRepo::new(cwd).await?;
+        let repository = find_repository(cwd).await?;
         let state = CapturedState::capture(home, dir, &repository, at).await?;
         let files = stats::changed_files(&state.scratch_repo, &record.start, &state.state, &[]).await.ok();
         Ok((state.store(dir, RunBoundary::End)?, files.map(|files| stats::sum(&files))))
@@ -79,6 +76,10 @@ pub(crate) async fn record_end(home: &Home, dir: &RunDir, cwd: &Path, resume_gen
     let (state, changed) = captured.unwrap_or_else(|error| (unrecorded(at, &error), None));
     let end = Some(WorkspaceEnd { state, resume_generation, changed });
     let _ = dir.write_changes(&WorkspaceRecord { end, ..record });
+}
+
+async fn find_repository(cwd: &Path) -> Result<UserRepo, ChangesError> {
+    UserRepo::find(cwd).await?.ok_or(ChangesError::Unrecorded(UnrecordedReason::NotInGit))
 }
 
 /// Returns the result of `capture`, or [`UnrecordedReason::TooSlow`] if it misses the deadline.
@@ -129,7 +130,7 @@ fn unrecorded(at: Moment, error: &ChangesError) -> WorkspaceState {
 fn scratch(dir: &RunDir) -> Result<TempDir, ChangesError> {
     let prefix = format!(".changes.{}-", process::id());
     let scratch = Builder::new().prefix(&prefix).suffix(".new").tempdir_in(dir.path());
-    scratch.map_err(ChangesError::io("write", dir.path()))
+    Ok(scratch.map_err(StoreError::io("write", dir.path()))?)
 }
 
 /// Returns the paths in the repository that hold run records, relative to its top. They include this run's

@@ -15,8 +15,6 @@ use tokio::sync::mpsc;
 
 // A supervisor that dies causes no file event, so its lock is polled.
 const SUPERVISOR_POLL_INTERVAL: Duration = Duration::from_secs(1);
-// A supervisor needs a few milliseconds from its last record to its last file.
-const OUTCOME_POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Follows a run until it finishes or is suspended, and forwards each cancel or suspension to its supervisor.
 pub(crate) async fn attach(
@@ -37,6 +35,8 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
     // The watch starts before the first read, so that no write in between is missed.
     let mut watch = FileWatch::new();
     watch.add_file(&journal_path);
+    // The last file of a finished run is renamed into it.
+    watch.add_dir(dir.path());
     let mut journal = JournalFollower::open(&journal_path)?;
     observer.on_start(dir.id(), dir.path());
     let mut state = FollowState {
@@ -69,9 +69,8 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
             }
             return Err(SuperviseError::Orphaned(dir.id().clone()));
         }
-        let pause = if outcome.is_some() { OUTCOME_POLL_INTERVAL } else { SUPERVISOR_POLL_INTERVAL };
         tokio::select! {
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep(SUPERVISOR_POLL_INTERVAL) => {}
             changed = state.watch.changed() => {
                 changed?;
             }

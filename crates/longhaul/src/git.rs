@@ -1,7 +1,12 @@
 //! Runs git without a shell, without the repository's hooks and without the variables that a calling git has
 //! set. Failures are reported with git's own message.
 
-use longhaul_store::if_exists;
+mod scratch_repo;
+mod user_repo;
+
+pub(crate) use scratch_repo::ScratchRepo;
+pub(crate) use user_repo::UserRepo;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader};
 use std::ops::{ControlFlow, RangeInclusive};
@@ -251,18 +256,6 @@ pub(crate) fn text(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim_end_matches('\n').to_owned()
 }
 
-/// Returns the top of the repository that contains a directory, or `None` if there is none.
-pub(crate) fn top_of(dir: &Path) -> Result<Option<PathBuf>, GitError> {
-    // Outside of a repository, git need not be installed.
-    if !dir.ancestors().any(|dir| dir.join(".git").exists()) {
-        return Ok(None);
-    }
-    match Git::new(dir).path(&["rev-parse", "--show-toplevel"]) {
-        Err(error) if error.is_no_repository() => Ok(None),
-        top => top.map(Some),
-    }
-}
-
 /// Returns pathspecs that exclude the files at or below these paths, which are relative to the repository's top.
 pub(crate) fn pathspecs<P: AsRef<Path>>(excluded: &[P]) -> Vec<OsString> {
     let pathspec = |path: &P| {
@@ -276,20 +269,6 @@ pub(crate) fn pathspecs<P: AsRef<Path>>(excluded: &[P]) -> Vec<OsString> {
 /// Splits the output of a git command with `-z`.
 pub(crate) fn paths(output: &[u8]) -> impl Iterator<Item = &[u8]> {
     output.split(|byte| *byte == 0).filter(|path| !path.is_empty())
-}
-
-/// Copies an index, so that git need not reread unchanged files. The copy keeps the original's modification
-/// time: git needs it to detect a file that changed in the second when the index was written.
-pub(crate) fn copy_index(from: &Path, to: &Path) -> io::Result<()> {
-    copy_if_exists(from, to)?;
-    let Ok(copy) = fs::File::options().write(true).open(to) else { return Ok(()) };
-    fs::metadata(from)
-        .and_then(|metadata| metadata.modified())
-        .and_then(|modified| copy.set_modified(modified))
-}
-
-pub(crate) fn copy_if_exists(from: &Path, to: &Path) -> io::Result<()> {
-    if_exists(fs::copy(from, to)).map(drop)
 }
 
 fn success<S: AsRef<OsStr>>(args: &[S], output: io::Result<Output>) -> Result<Vec<u8>, GitError> {

@@ -11,10 +11,11 @@ use longhaul_agent::Dialect;
 use longhaul_core::{
     CancelSource, Event, Phase, Remaining, ResumeRequest, Run, RunSpec, SessionPlan, SettingChange, draw_uuid,
 };
-use longhaul_store::{Binary, Home, Journal, LoadedJournal, Plan, RunDir, StoreError};
+use longhaul_store::{Binary, Home, Journal, JournalDir, LoadedJournal, Plan, RunDir, StoreError};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::fs;
+use std::ops::Deref;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -93,9 +94,8 @@ async fn open_run<'a>(
             let (run, dir) = (dir.id().clone(), dir.path().to_owned());
             return Err(SuperviseError::AlreadyFinished { run, outcome, dir });
         }
-        (OpenMode::Recover { notify: None }, _) => (None, None),
-        (OpenMode::Recover { notify: Some(notify) }, _) => {
-            (Some(plan.spec.clone().with(|spec| spec.notify = notify)), None)
+        (OpenMode::Recover { notify }, _) => {
+            (notify.map(|notify| plan.spec.clone().with(|spec| spec.notify = notify)), None)
         }
         (OpenMode::Resume(ResumeOptions { request, spec }), outcome) => (spec, outcome.map(|_| request)),
     };
@@ -181,8 +181,8 @@ async fn open_run<'a>(
 }
 
 fn original(stream: &Path) -> &Path {
-    let attempts = stream.ancestors().find(|path| path.ends_with("attempts"));
-    attempts.and_then(Path::parent).unwrap_or(stream)
+    let parts = stream.ancestors().find(|path| path.ends_with("attempts") || path.ends_with("reviews"));
+    parts.and_then(Path::parent).unwrap_or(stream)
 }
 
 /// Returns `true` if an agent that was started with the old setting cannot continue under the new one.
@@ -214,50 +214,28 @@ pub(crate) async fn take_lock<T>(open: impl Fn() -> Result<T, StoreError>) -> Re
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable(home: &Home) -> Result<Vec<RunDir>, StoreError> {
-    Ok(orphans(home.runs_newest_first()?, |dir| {
-        let is_finished = |loaded: &LoadedJournal| {
-            Run::replay(loaded.records()).state().outcome().is_some() && dir.is_outcome_published()
-        };
-        supervision_of(&dir.journal_path(), is_finished)
+    Ok(orphans(home.runs_newest_first()?, |dir, loaded: LoadedJournal| {
+        Run::replay(loaded.records()).state().outcome().is_some() && dir.is_outcome_published()
     }))
 }
 
-/// Returns the directories of runs or workflows that have no supervisor and are not finished.
-pub(crate) fn orphans<D>(
-    dirs: impl Iterator<Item = D>,
-    supervision_of: impl Fn(&D) -> Supervision,
+/// Returns the directories of runs or workflows that have no supervisor and are not finished. It omits those whose
+/// journal cannot be read, and changes nothing, even if the last line of a journal is torn.
+pub(crate) fn orphans<D: Deref<Target = JournalDir>, R: Serialize + DeserializeOwned>(
+    dirs: impl IntoIterator<Item = D>,
+    is_finished: impl Fn(&D, LoadedJournal<R>) -> bool,
 ) -> Vec<D> {
-    let dirs: Vec<_> = dirs.map(|dir| (supervision_of(&dir), dir)).collect();
-    if dirs.iter().any(|(supervision, _)| *supervision == Supervision::Supervised) {
+    let is_supervised = |dir: &D| Journal::is_locked(&dir.journal_path()).unwrap_or(false);
+    let dirs: Vec<(bool, D)> = dirs.into_iter().map(|dir| (is_supervised(&dir), dir)).collect();
+    if dirs.iter().any(|(is_supervised, _)| *is_supervised) {
         // A supervisor that was just killed may hold its lock for a moment.
         std::thread::sleep(EXIT_POLL_INTERVAL * EXIT_POLLS_MAX);
     }
-    let is_orphan = |(first, dir): &(Supervision, D)| match first {
-        Supervision::Supervised => supervision_of(dir) == Supervision::Orphaned,
-        Supervision::Orphaned => true,
-        Supervision::Finished => false,
+    let is_orphan = |(was_supervised, dir): &(bool, D)| {
+        let is_supervised = *was_supervised && is_supervised(dir);
+        !is_supervised && Journal::load(&dir.journal_path()).is_ok_and(|loaded| !is_finished(dir, loaded))
     };
     dirs.into_iter().filter(is_orphan).map(|(_, dir)| dir).collect()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Supervision {
-    Supervised,
-    Orphaned,
-    /// Finished, or it cannot be read.
-    Finished,
-}
-
-/// Returns the state of a journal's supervision. It changes nothing, even if the last line is torn.
-pub(crate) fn supervision_of<R: Serialize + DeserializeOwned>(
-    journal: &Path,
-    is_finished: impl Fn(&LoadedJournal<R>) -> bool,
-) -> Supervision {
-    match (Journal::is_locked(journal), Journal::load(journal)) {
-        (Ok(true), _) => Supervision::Supervised,
-        (Ok(false), Ok(loaded)) if !is_finished(&loaded) => Supervision::Orphaned,
-        (Ok(false), Ok(_) | Err(_)) | (Err(_), _) => Supervision::Finished,
-    }
 }
 
 /// Replaces the description in a plan and returns the settings that differ. Their origin becomes `flag`.

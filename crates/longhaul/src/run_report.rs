@@ -83,10 +83,7 @@ impl RunReport {
             run: dir.id().clone(),
             dir: dir.path().to_owned(),
             outcome,
-            result: snapshot
-                .result
-                .clone()
-                .or_else(|| Some(snapshot.last_text.clone()).filter(|text| !text.is_empty())),
+            result: last_message(snapshot).map(str::to_owned),
             errors,
             failed_check,
             verified: state.verified(),
@@ -109,6 +106,11 @@ impl RunReport {
     pub fn wall(&self) -> Span {
         self.clocks.wall(self.finished_at)
     }
+}
+
+/// Returns the agent's last message, complete or partial.
+pub(crate) fn last_message(snapshot: &AttemptSnapshot) -> Option<&str> {
+    snapshot.result.as_deref().or_else(|| Some(snapshot.last_text.as_str()).filter(|text| !text.is_empty()))
 }
 
 /// Describes a background task that ended with its agent, in one line.

@@ -3,9 +3,8 @@
 
 use crate::live::FileWatch;
 use longhaul_store::RunDir;
-use std::collections::BTreeSet;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 // The death of a supervisor and a closed output cause no file event, so the caller checks both this often.
@@ -14,14 +13,13 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// A watch on a run.
 pub struct RunWatch {
     watch: FileWatch,
-    watched_files: BTreeSet<PathBuf>,
 }
 
 impl RunWatch {
     /// Watches the journal, the status and the transcript of the run in this directory. Create the watch
     /// before reading, so that no write in between is missed.
     pub fn new(dir: &RunDir) -> RunWatch {
-        let mut run_watch = RunWatch { watch: FileWatch::new(), watched_files: BTreeSet::new() };
+        let mut run_watch = RunWatch { watch: FileWatch::new() };
         for dir in [dir.path().to_owned(), dir.logs_path()].into_iter().filter(|dir| dir.is_dir()) {
             run_watch.watch.add_dir(&dir);
         }
@@ -33,9 +31,9 @@ impl RunWatch {
     /// Also watches this file if it exists. Call this again after each change, because a missing file may
     /// exist by then.
     pub fn add_file(&mut self, path: &Path) {
-        if !self.watched_files.contains(path) && path.is_file() {
+        // The system ignores a second watch on the same file.
+        if path.is_file() {
             self.watch.add_file(path);
-            self.watched_files.insert(path.to_owned());
         }
     }
 

@@ -93,7 +93,7 @@ impl RunningSupervisor<'_> {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.
                     write_final_status(dir, run, policy, &report);
-                    world.leave_sessions();
+                    world.sessions.leave();
                     world.release();
                     return Ok(report);
                 }
@@ -126,7 +126,7 @@ impl RunningSupervisor<'_> {
                 let has_started = world.attempt.is_some() || !world.ended.is_empty();
                 let was_started = run.state().process.is_some() || run.state().attempts() > 1;
                 Err(if has_started || was_started {
-                    world.leave_sessions();
+                    world.sessions.leave();
                     RunError::Aborted { run: dir.id().clone(), source }
                 } else {
                     RunError::NotStarted(source)

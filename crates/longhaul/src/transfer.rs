@@ -21,7 +21,6 @@ mod import;
 mod manifest;
 mod restore;
 mod scratch;
-mod sessions;
 mod snapshot;
 
 pub use error::TransferError;

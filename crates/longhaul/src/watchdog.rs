@@ -5,7 +5,7 @@
 mod silence;
 
 use crate::SuperviseError;
-use crate::clock::LiveClock;
+use crate::clock::calendar_now;
 use crate::live::{
     AdoptedProcess, AgentProcess, FileWatch, ProcessWatch, RunMarker, live_agent, processes_of,
     processes_with, start_ticks, sweep_and_count,
@@ -152,11 +152,8 @@ async fn stop_orphan(
     if dir.is_outcome_published() || OutputPosition::new(dir) != silence.output {
         return Ok(None);
     }
-    let stop = WatchdogStop {
-        at: LiveClock::new().at().into(),
-        silent_ms: silence.duration(),
-        processes_stopped: None,
-    };
+    let (at, silent_ms) = (calendar_now().into(), silence.duration());
+    let stop = WatchdogStop { at, silent_ms, processes_stopped: None };
     record_stop(dir, &stop);
     let stopped = stop_processes(dir, marker, grace).await?;
     record_stop(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });

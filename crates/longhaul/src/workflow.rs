@@ -17,6 +17,7 @@ mod open;
 mod report;
 mod request;
 mod results;
+mod run_requests;
 mod run_spans;
 mod run_task;
 mod stray_changes;

@@ -1,14 +1,14 @@
 //! Compares a run's workspace at its start with its end, or with the current workspace. It changes neither
 //! the run nor the workspace.
 
-use super::repository::UserRepo;
-use super::scratch_repo::ScratchRepo;
 use super::stats::{self, ChangedFile, compare};
 use super::{ChangesError, excluded, workspace_tree};
-use crate::clock::LiveClock;
-use crate::git::paths;
+use crate::clock::calendar_now;
+use crate::git::{ScratchRepo, UserRepo, paths};
 use longhaul_core::Run;
-use longhaul_store::{DiffStat, Home, Journal, RunBoundary, RunDir, UnrecordedReason, WorkspaceState};
+use longhaul_store::{
+    DiffStat, Home, Journal, RunBoundary, RunDir, StoreError, UnrecordedReason, WorkspaceState,
+};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use tempfile::TempDir;
@@ -86,11 +86,9 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         ));
     }
     let cwd = dir.plan()?.spec.cwd;
-    let repository = UserRepo::new(cwd.as_path()).await.map_err(|error| match error {
-        ChangesError::Unrecorded(_) => ChangesError::WorkspaceMoved(cwd.as_path().to_owned()),
-        error => error,
-    })?;
-    let scratch = tempfile::tempdir().map_err(ChangesError::io("write", &std::env::temp_dir()))?;
+    let repository = UserRepo::find(&cwd).await?;
+    let repository = repository.ok_or_else(|| ChangesError::WorkspaceMoved(cwd.as_path().to_owned()))?;
+    let scratch = tempfile::tempdir().map_err(StoreError::io("write", &std::env::temp_dir()))?;
     let objects = [RunBoundary::Start, RunBoundary::End].map(|boundary| dir.objects_path(boundary));
     let scratch_repo = ScratchRepo::create(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
     let is_finished = run.state().outcome().is_some();
@@ -99,8 +97,7 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         None => {
             let excluded = excluded(home, dir, &repository)?;
             let current =
-                workspace_tree::capture(&repository, &scratch_repo, &excluded, LiveClock::new().now().at)
-                    .await?;
+                workspace_tree::capture(&repository, &scratch_repo, &excluded, calendar_now()).await?;
             let unrecorded = record.end.as_ref().and_then(|end| end.state.unrecorded_reason);
             (
                 current,

@@ -2,8 +2,7 @@
 
 use crate::git::GitError;
 use longhaul_store::{StoreError, UnrecordedReason};
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 /// An error of recording or comparing a workspace. It never fails a run.
@@ -24,11 +23,6 @@ pub enum ChangesError {
 }
 
 impl ChangesError {
-    pub(super) fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ChangesError {
-        let io = StoreError::io(action, path);
-        move |source| io(source).into()
-    }
-
     /// Returns the recorded form: a closed reason, and git's own message if there is one.
     pub(super) fn describe(&self) -> (UnrecordedReason, Option<String>) {
         match self {

@@ -1,8 +1,7 @@
 //! Lists the files that differ between two workspace states, with line counts.
 
 use super::ChangesError;
-use super::scratch_repo::ScratchRepo;
-use crate::git::{GitError, pathspecs};
+use crate::git::{GitError, ScratchRepo, pathspecs};
 use longhaul_store::{DiffStat, OsText, WorkspaceState};
 use serde::Serialize;
 use std::ffi::OsString;

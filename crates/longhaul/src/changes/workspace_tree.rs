@@ -2,9 +2,7 @@
 //! content. It reads only files that differ from the index, and omits those that are too large to review.
 
 use super::ChangesError;
-use super::repository::UserRepo;
-use super::scratch_repo::ScratchRepo;
-use crate::git::{paths, pathspecs};
+use crate::git::{ScratchRepo, UserRepo, paths, pathspecs};
 use longhaul_core::Moment;
 use longhaul_store::{OsText, UnrecordedReason, WorkspaceState};
 use std::collections::BTreeSet;

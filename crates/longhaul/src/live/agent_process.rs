@@ -173,13 +173,11 @@ impl AgentProcess {
     /// Asks the agent to end its exchange with a result. Sends this line, or SIGINT if its input has no
     /// writer. Both have the same effect (Claude Code 2.1.330).
     pub(crate) fn interrupt(&self, line: Vec<u8>) {
-        match self.process {
-            Process::Child(_) => self.send_line(line),
-            Process::Adopted(_) if self.input_outlives_supervisor => self.send_line(line),
-            Process::Adopted(_) => {
-                // A process that has exited needs no interrupt.
-                let _ = kill_process(self.pid, Signal::INT);
-            }
+        if matches!(self.process, Process::Adopted(_)) && !self.input_outlives_supervisor {
+            // A process that has exited needs no interrupt.
+            let _ = kill_process(self.pid, Signal::INT);
+        } else {
+            self.send_line(line);
         }
     }
 

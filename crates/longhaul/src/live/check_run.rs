@@ -83,19 +83,19 @@ impl CheckRun {
     ) -> Result<ControlFlow<CheckResult, CheckRun>, SuperviseError> {
         let exit = self.process.stop(&config.marker).await?;
         self.omit_middle();
-        match exit {
-            Exit::Code(0) if !stopped => Ok(CheckRun::start(config, self.number, self.command_index + 1)?),
-            Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned if stopped => {
-                let _ = writeln!(self.output, "longhaul stopped this check before it finished");
-                Ok(ControlFlow::Break(CheckResult::Stopped))
-            }
+        if stopped {
+            let _ = writeln!(self.output, "longhaul stopped this check before it finished");
+            return Ok(ControlFlow::Break(CheckResult::Stopped));
+        }
+        Ok(match exit {
+            Exit::Code(0) => CheckRun::start(config, self.number, self.command_index + 1)?,
             Exit::Code(code) if code == i32::from(Outcome::NEEDS_PERSON.exit_code()) => {
-                Ok(ControlFlow::Break(CheckResult::NeedsPerson))
+                ControlFlow::Break(CheckResult::NeedsPerson)
             }
             Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => {
-                Ok(ControlFlow::Break(CheckResult::Failed))
+                ControlFlow::Break(CheckResult::Failed)
             }
-        }
+        })
     }
 }
 

@@ -85,12 +85,6 @@ impl EndedAttempts {
         }
     }
 
-    /// Returns the agent's last message, complete or partial.
-    pub(crate) fn last_message(&self) -> Option<&str> {
-        let AttemptSnapshot { result, last_text, .. } = &self.snapshot;
-        result.as_deref().or_else(|| Some(last_text.as_str()).filter(|text| !text.is_empty()))
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.streams.is_empty()
     }

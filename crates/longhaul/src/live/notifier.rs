@@ -34,14 +34,13 @@ impl Subscriber for Notifier<'_> {
         self.due = Notification::for_run_wait(subject, run).or_else(|| self.due.take());
     }
 
-    /// Sends the notification of a long wait that is now on disk, and collects failures of earlier calls.
+    /// Sends the notification of a long wait that is now on disk.
     fn on_sync(&mut self, _view: &WorldView<'_>) {
         if let Some(notification) = self.due.take()
             && let Some(notification) = self.sender.claim(notification)
         {
             self.sender.call(&notification);
         }
-        self.sender.collect_failures();
     }
 }
 

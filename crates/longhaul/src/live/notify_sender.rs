@@ -26,7 +26,7 @@ pub(crate) struct NotifySender {
     environment: Environment,
     calls: JoinSet<Option<NotifyFailure>>,
     stop_calls: watch::Sender<bool>,
-    /// Calls that failed since the last report.
+    /// Calls that failed and are not reported yet.
     failures: Vec<NotifyFailure>,
 }
 
@@ -113,13 +113,11 @@ impl NotifySender {
         channel.delivery(notification, &project, variable).map_err(io::Error::other)
     }
 
-    pub(crate) fn collect_failures(&mut self) {
+    /// Returns the failures since the last call.
+    pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
         while let Some(ended) = self.calls.try_join_next() {
             self.failures.extend(ended.ok().flatten());
         }
-    }
-
-    pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
         mem::take(&mut self.failures)
     }
 

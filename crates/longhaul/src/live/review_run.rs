@@ -5,7 +5,7 @@ use super::one_shot::{EndedOneShot, ModelRun};
 use super::world_config::WorldConfig;
 use crate::changes::{ChangesError, DiffFormat, diff};
 use longhaul_agent::{ReviewDiff, ReviewRequest, review_prompt};
-use longhaul_core::{Review, ReviewPlan, SpawnError, classify};
+use longhaul_core::{ReviewPlan, SpawnError, classify};
 use longhaul_store::UnrecordedReason;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -22,18 +22,15 @@ pub(crate) async fn start_review(
 ) -> Result<ModelRun, SpawnError> {
     let changes = changes(config).await;
     let prompt = review_prompt(&config.context, &changes, last_message);
+    let checks = config.spec().policy.checks.as_ref();
     let request = ReviewRequest {
         attempt: plan.attempt,
-        model: review_of(config).and_then(|review| review.model.as_deref()),
+        model: checks.and_then(|checks| checks.review.as_ref()?.model.as_deref()),
         prompt: &prompt,
         remaining: plan.remaining,
     };
     let invocation = config.dialect.review_invocation(&config.context, &request);
     ModelRun::start(config, config.dir.review(plan.review), invocation.ok_or(SpawnError::NotRunnable)?)
-}
-
-fn review_of<'a>(config: &'a WorldConfig<'_>) -> Option<&'a Review> {
-    config.spec().policy.checks.as_ref()?.review.as_ref()
 }
 
 /// Adds the findings of a reviewer to the log of its check, for the next prompt and for people. A failed write

@@ -57,6 +57,16 @@ impl<'a> SessionFiles<'a> {
         })
     }
 
+    /// Returns the file of a session: the one that the agent reads, or else the one that a resume copies there.
+    pub(crate) fn find(&self, session: &SessionId) -> Option<PathBuf> {
+        // A title is not an id and names no file.
+        if !session.is_uuid() {
+            return None;
+        }
+        let path = self.path(session);
+        if path.is_file() { Some(path) } else { self.best_file(session, |_| true) }
+    }
+
     /// Returns the state of a session's file, and the file if it was read. [`SessionFiles::prepare`] uses it.
     pub(crate) fn inspect(&self, session: &SessionId) -> (SessionFileState, Option<LoadedSession>) {
         // Only the agent can resolve a title to a session.
@@ -224,7 +234,9 @@ impl<'a> SessionFiles<'a> {
         }
         let baseline =
             self.baselines().map(|(_, baseline)| baseline).filter(|baseline| baseline.session == *session);
-        files.extend(baseline.map(|baseline| baseline.file.as_path().to_owned()));
+        // An imported run can name any file. Only one with the name of the session is taken.
+        let recorded = baseline.map(|baseline| baseline.file.as_path().to_owned());
+        files.extend(recorded.filter(|file| file.file_name() == Some(name)));
         let candidate = |file: PathBuf| {
             let length = fs::metadata(&file).ok()?.len();
             let loaded = self.load(&file);

@@ -21,6 +21,7 @@ use crate::SuperviseError;
 use crate::clock::LiveClock;
 use crate::driver::World;
 use crate::observer::Observer;
+use crate::run_report::last_message;
 use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
     PromptKind, Record, Remaining, Run, Span, Step, StopLevel, SummaryReport,
@@ -61,7 +62,7 @@ pub(crate) struct LiveWorld<'a> {
     pub(crate) attempt: Option<AttemptProcess>,
     /// It never runs during an attempt.
     one_shot: Option<OneShotRun>,
-    sessions: RunSessions,
+    pub(crate) sessions: RunSessions,
     pub(crate) ended: EndedAttempts,
     /// Stops the agent if the run is orphaned for too long.
     pub(crate) watchdog: WatchdogProcess,
@@ -143,7 +144,7 @@ impl World for LiveWorld<'_> {
                 self.continue_check(check);
             }
             Action::StartReview(plan) => {
-                match start_review(&self.config, &plan, self.ended.last_message()).await {
+                match start_review(&self.config, &plan, last_message(&self.ended.snapshot)).await {
                     Ok(review) => self.one_shot = Some(OneShotRun::Review(review, plan.check)),
                     Err(error) => self.events.push_back(Event::ReviewEnded(unspawned(error))),
                 }
@@ -450,11 +451,6 @@ impl LiveWorld<'_> {
     pub(crate) fn release(&mut self) {
         self.sessions.release();
         self.subscribers.each(|each| each.on_finish());
-    }
-
-    /// Releases the sessions of an unfinished run. No other run takes them before it continues.
-    pub(crate) fn leave_sessions(&mut self) {
-        self.sessions.leave();
     }
 
     /// Stops all processes of a run that cannot continue, with SIGTERM first, so that the agent's session

@@ -3,14 +3,15 @@
 use super::archive;
 use super::manifest::{BUNDLE, Manifest, RUN, SessionEntry, WORKFLOW, is_member_name};
 use super::scratch::{register_temporary, scratch};
-use super::sessions::{find, sessions_of};
-use super::snapshot::{WorkspaceSnapshot, top_of};
+use super::snapshot::WorkspaceSnapshot;
 use super::{TransferError, WorkspaceManifest};
+use crate::Environment;
 use crate::clock::calendar_now;
-use crate::live::{RunMarker, processes_with};
+use crate::git::UserRepo;
+use crate::live::{RunMarker, SessionFiles, processes_with};
 use longhaul_agent::dialect_named;
-use longhaul_core::{Outcome, Run, RunId, Workflow, WorkflowPolicy, WorkflowRecord};
-use longhaul_store::{Home, Journal, LoadedJournal, RunDir, StoreError, WorkflowDir};
+use longhaul_core::{Outcome, Run, RunId, SessionId, SessionPlan, Workflow, WorkflowPolicy, WorkflowRecord};
+use longhaul_store::{Home, Journal, LoadedJournal, Plan, RunDir, StoreError, WorkflowDir};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::{BTreeMap, BTreeSet};
@@ -147,9 +148,12 @@ impl Package {
         files_of(dir.path(), prefix, &mut self.sources)?;
         let dialect = dialect_named(&plan.spec.agent.name);
         let layout = dialect.as_ref().and_then(|dialect| dialect.sessions());
+        let environment = Environment::default();
+        let session_files =
+            layout.and_then(|layout| SessionFiles::new(layout, dir, &environment, &plan.spec.cwd));
         for session in sessions_of(&plan, &history) {
             let name = format!("{prefix}sessions/{session}.jsonl");
-            let file = layout.and_then(|layout| find(layout, dir, &plan.spec.cwd, &session));
+            let file = session_files.as_ref().and_then(|files| files.find(&session));
             if let Some(file) = file.filter(|_| is_member_name(&name)) {
                 // The agent's own file is newer than a file that was imported with the run.
                 self.sources.insert(name.clone(), file);
@@ -194,6 +198,21 @@ impl Package {
     }
 }
 
+/// Returns every session that the run was planned for, worked on, or forked.
+fn sessions_of(plan: &Plan, history: &LoadedJournal) -> BTreeSet<SessionId> {
+    let history = history.history();
+    let mut sessions = BTreeSet::new();
+    for planned in plan.spec.session.iter().chain(history.attempts().iter().map(|attempt| &attempt.session)) {
+        sessions.insert(planned.id().clone());
+        if let SessionPlan::Fork { from, .. } = planned {
+            sessions.insert(from.clone());
+        }
+    }
+    // The ids that the agent itself reported.
+    sessions.extend(history.attempts().iter().filter_map(|attempt| attempt.opened_session.clone()));
+    sessions
+}
+
 fn write_atomically(
     to: &Path,
     overwrite: bool,
@@ -224,19 +243,14 @@ fn workspace(
     excluded: &[&Path],
     scratch: &Path,
 ) -> Result<Result<(WorkspaceManifest, PathBuf), WorkspaceOmitted>, TransferError> {
-    let Ok(cwd) = fs::canonicalize(cwd) else { return Ok(Err(WorkspaceOmitted::Missing)) };
-    let Some(top) = top_of(&cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
-    let excluded: Vec<PathBuf> = excluded.iter().map(|path| canonical(path)).collect();
-    let snapshot = WorkspaceSnapshot::take(&top, &cwd, &excluded, scratch)?;
+    if fs::canonicalize(cwd).is_err() {
+        return Ok(Err(WorkspaceOmitted::Missing));
+    }
+    let Some(repository) = UserRepo::find_blocking(cwd)? else { return Ok(Err(WorkspaceOmitted::NotInGit)) };
+    let snapshot = WorkspaceSnapshot::take(&repository, excluded, scratch)?;
     let bundle = scratch.join(BUNDLE);
     snapshot.bundle(&bundle)?;
     Ok(Ok((snapshot.workspace, bundle)))
-}
-
-/// Resolves symbolic links above the last component, as git does in its file names.
-fn canonical(path: &Path) -> PathBuf {
-    let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());
-    parent.zip(path.file_name()).map_or_else(|| path.to_owned(), |(parent, name)| parent.join(name))
 }
 
 /// Collects the files below a directory, by their names in the exported run. It skips requests to the

@@ -6,10 +6,11 @@ use super::destination::DestinationDir;
 use super::manifest::{BUNDLE, Manifest, WORKFLOW, split_name};
 use super::restore::restore;
 use super::scratch::{register_temporary, scratch};
-use super::snapshot::{WorkspaceSnapshot, top_of};
+use super::snapshot::WorkspaceSnapshot;
 use super::{TransferError, archive};
 use crate::clock::local_now;
 use crate::find_agent::find_recorded;
+use crate::git::UserRepo;
 use crate::live::RunMarker;
 use jiff::Zoned;
 use longhaul_agent::default_dialect;
@@ -402,9 +403,8 @@ fn compare(
     scratch: &Path,
 ) -> Result<WorkspaceMatch, TransferError> {
     let Some(exported) = &manifest.workspace else { return Ok(WorkspaceMatch::Unknown) };
-    let into = fs::canonicalize(into).map_err(TransferError::io("read", into))?;
-    let Some(top) = top_of(&into)? else { return Ok(WorkspaceMatch::Unknown) };
-    let existing = WorkspaceSnapshot::take(&top, &into, &[home.path().to_owned()], scratch)?;
+    let Some(repository) = UserRepo::find_blocking(into)? else { return Ok(WorkspaceMatch::Unknown) };
+    let existing = WorkspaceSnapshot::take(&repository, &[home.path()], scratch)?;
     Ok(if existing.workspace.tree == exported.tree {
         WorkspaceMatch::Same
     } else {

@@ -3,7 +3,6 @@
 
 use super::TransferError;
 use longhaul_store::{Home, OUTSIDE_LINK};
-use std::io::ErrorKind;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process;
@@ -15,13 +14,8 @@ pub(super) fn scratch(home: &Home) -> Result<TempDir, TransferError> {
     dir.map_err(TransferError::io("write", home.path()))
 }
 
-/// Records that `path`, outside of the home, is temporary, too.
+/// Records that `path`, outside of the home, is temporary, too. A scratch directory has one such path at most.
 pub(super) fn register_temporary(scratch: &TempDir, path: &Path) -> Result<(), TransferError> {
-    let result = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE_LINK)));
-    match result {
-        Err(error) if error.kind() != ErrorKind::AlreadyExists => {
-            Err(TransferError::io("write", scratch.path())(error))
-        }
-        Ok(()) | Err(_) => Ok(()),
-    }
+    let link = std::path::absolute(path).and_then(|path| symlink(path, scratch.path().join(OUTSIDE_LINK)));
+    link.map_err(TransferError::io("write", scratch.path()))
 }

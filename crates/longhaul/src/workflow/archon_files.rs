@@ -110,12 +110,12 @@ impl ArchonFiles {
 
     /// Writes all of the current and the previous iteration, which a dead supervisor may have left unfinished.
     pub(super) fn write_all(&mut self) -> Result<(), String> {
-        if let Some(mut previous) = self.previous.take() {
-            self.write_meta(&mut previous)?;
-        }
-        let Some(mut current) = self.current.take() else { return Ok(()) };
-        let written = self.write_meta(&mut current);
-        self.current = Some(current);
+        let (mut previous, mut current) = (self.previous.take(), self.current.take());
+        let mut iterations = previous.iter_mut().chain(&mut current);
+        let written = iterations.try_for_each(|iteration| self.write_meta(iteration));
+        // The previous iteration is complete. After a failure it is written again.
+        self.previous = previous.filter(|_| written.is_err());
+        self.current = current;
         written
     }
 

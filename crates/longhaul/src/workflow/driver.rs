@@ -3,7 +3,7 @@
 use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::notifier::WorkflowNotifier;
-use super::report::problem_of;
+use super::report::{problem_of, status_with};
 use super::results::{Results, result_of_run};
 use super::run_spans::RunSpans;
 use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError};
@@ -12,23 +12,19 @@ use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::clock::LiveClock;
 use crate::failpoints::{self, Failpoint};
 use crate::live::available_bytes;
-use crate::{Canceller, Environment, RunError, RunReport, RunRequest, SuperviseError};
+use crate::{Canceller, Environment, RunError, RunReport, SuperviseError};
 use longhaul_agent::EditPaths;
 use longhaul_core::{
     CancelSource, ItemState, Moment, Outcome, OutcomeKind, RunEnd, RunId, RunKey, RunShare, Workflow,
     WorkflowAction, WorkflowDeadlineKind, WorkflowEvent, WorkflowRecord,
 };
-use longhaul_store::{
-    Home, Journal, Placement, StoreError, WorkflowDir, WorkflowPlan, WorkflowPosition, WorkflowResult,
-    WorkflowStatus,
-};
-use longhaul_workflow::archon::{Objective, assignment, slugs};
+use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan, WorkflowResult};
+use longhaul_workflow::archon::{Objective, assignment};
 use longhaul_workflow::{
-    Condition, ItemSource, PromptContext, PromptItem, WorkflowFile, item_text, items_from_lines,
-    items_from_pointer,
+    Condition, ItemSource, WorkflowFile, item_text, items_from_lines, items_from_pointer,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::process;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,7 +35,7 @@ use tokio::task::{JoinError, JoinSet};
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 const UNPRICED: &str = "some usage of a run is lost or has no known price: it does not count, so the budget may be \
      exceeded. Give the runs the price of their model: `prices_file` in `[phase.run]`";
-const NO_WORKTREES: &str = "the workflow was cancelled before its worktrees could be used";
+pub(super) const NO_WORKTREES: &str = "the workflow was cancelled before its worktrees could be used";
 
 pub(super) struct Driver<'a> {
     pub(super) home: Home,
@@ -63,15 +59,14 @@ pub(super) struct Driver<'a> {
 
 /// The live parts of a driver: its clock, its runs and commands, and what they send.
 pub(super) struct Live {
-    clock: LiveClock,
+    pub(super) clock: LiveClock,
     /// Live runs, as tasks of this thread.
     runs: JoinSet<(RunKey, Result<EndedRun, StartError>)>,
     pub(super) cancellers: BTreeMap<RunKey, Canceller>,
     /// Edit paths of runs of this iteration and the last one, as far as they were needed.
     pub(super) edit_paths: BTreeMap<RunKey, EditPaths>,
-    /// Own commands, each of which ends with an event.
-    tasks: JoinSet<WorkflowEvent>,
-    warnings: (mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<String>),
+    /// Own commands, each of which ends with an event and perhaps with warnings.
+    tasks: JoinSet<(WorkflowEvent, Vec<String>)>,
     /// Warnings that were shown, with their iterations.
     shown_warnings: BTreeSet<(u32, String)>,
     waits: (mpsc::UnboundedSender<RunWait>, mpsc::UnboundedReceiver<RunWait>),
@@ -91,7 +86,6 @@ impl Live {
             cancellers: BTreeMap::new(),
             edit_paths: BTreeMap::new(),
             tasks: JoinSet::new(),
-            warnings: mpsc::unbounded_channel(),
             shown_warnings: BTreeSet::new(),
             waits: mpsc::unbounded_channel(),
             events: VecDeque::new(),
@@ -119,7 +113,6 @@ impl Driver<'_> {
     async fn drive_to_outcome(&mut self, mut event: WorkflowEvent) -> Result<Outcome, SuperviseError> {
         loop {
             failpoints::hit(Failpoint::EventTaken);
-            self.show_task_warnings();
             let now = self.live.clock.now();
             let is_memory_short = matches!(event, WorkflowEvent::MemoryMeasured { is_enough: false });
             let step = self.workflow.step(&self.plan.policy, now, event);
@@ -182,13 +175,6 @@ impl Driver<'_> {
         }
     }
 
-    /// Shows the warnings of own tasks, before the workflow acts on their results.
-    fn show_task_warnings(&mut self) {
-        while let Ok(warning) = self.live.warnings.1.try_recv() {
-            self.warn(&warning);
-        }
-    }
-
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             self.write_status(at);
@@ -200,10 +186,7 @@ impl Driver<'_> {
 
     fn write_status(&self, at: Moment) {
         let problem = |_: RunKey, run: &RunId| self.results.problem(run).cloned();
-        let (id, policy) = (self.dir.id(), &self.plan.policy);
-        let status = WorkflowStatus::new(id, &self.workflow, policy, problem, process::id(), at);
-        let warnings = self.dir.warnings(self.workflow.state().iteration).unwrap_or_default();
-        let status = WorkflowStatus { warnings, ..status };
+        let status = status_with(&self.dir, &self.plan, &self.workflow, at, problem);
         // The status can be derived again.
         let _ = self.dir.write_status(&status);
     }
@@ -250,30 +233,27 @@ impl Driver<'_> {
     fn list_items(&mut self, phase: usize) {
         let Some(source) = &self.file.phases()[phase].fan_out else { return };
         let texts = |items: Vec<serde_json::Value>| items.iter().map(item_text).collect::<Vec<String>>();
-        match source {
-            ItemSource::List(items) => {
-                let items = Ok(texts(items.clone()));
-                self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
-            }
+        let items = match source {
+            ItemSource::List(items) => Ok(texts(items.clone())),
             ItemSource::Pointer { phase: source, pointer } => {
                 let policy = &self.plan.policy.phases[*source];
                 let (name, outcome) = (&policy.name, self.workflow.state().phases[*source].outcome);
                 let has_failed = outcome.is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
-                let items = match self.results.by_phase().get(name) {
+                match self.results.by_phase().get(name) {
                     // The workflow continues without the result. That of an earlier iteration would repeat its items.
                     _ if has_failed && !policy.has_items => Ok(Vec::new()),
                     Some(result) => items_from_pointer(result, pointer).map(texts),
                     None => Err(format!("phase `{name}` has no result")),
-                };
-                self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
+                }
             }
             ItemSource::Lines(command) => {
                 let (commands, command) = (Rc::clone(&self.commands), command.clone());
                 self.live.tasks.spawn_local(async move {
                     let items = commands.output(&command).await;
                     let items = items.map(|output| texts(items_from_lines(&output)));
-                    WorkflowEvent::ItemsListed { phase, items }
+                    (WorkflowEvent::ItemsListed { phase, items }, Vec::new())
                 });
+                return;
             }
             ItemSource::Objectives(path) => {
                 let (path, project) = (path.clone(), self.plan.project_dir.as_path().to_owned());
@@ -284,32 +264,30 @@ impl Driver<'_> {
                     .items(phase)
                     .any(|(_, item)| item.share.is_some() || item.retry > 0);
                 let dirs = self.archon.as_ref().filter(|_| !has_run).and_then(ArchonFiles::archive_dirs);
-                let warnings = self.live.warnings.0.clone();
                 self.live.tasks.spawn_blocking(move || {
                     let archived = dirs.as_ref().map_or(Ok(()), archive);
                     let assignment = archived.and_then(|()| assignment(&project, &path));
-                    if let Ok(assignment) = &assignment {
-                        for objective in &assignment.unresolved {
-                            let Objective { name, line } = objective;
-                            // The workflow may have ended.
-                            let _ = warnings.send(format!(
-                                "{}, line {line}: there is no file `{name}`; no prover works on it",
-                                path.display()
-                            ));
-                        }
-                    }
+                    let unresolved = assignment.iter().flat_map(|assignment| &assignment.unresolved);
+                    let warning = |Objective { name, line }: &Objective| {
+                        let path = path.display();
+                        format!("{path}, line {line}: there is no file `{name}`; no prover works on it")
+                    };
+                    let warnings = unresolved.map(warning).collect();
                     let items = assignment.map(|assignment| assignment.files);
-                    WorkflowEvent::ItemsListed { phase, items }
+                    (WorkflowEvent::ItemsListed { phase, items }, warnings)
                 });
+                return;
             }
             ItemSource::Glob(pattern) => {
                 let (pattern, project) = (pattern.clone(), self.plan.project_dir.as_path().to_owned());
                 self.live.tasks.spawn_blocking(move || {
                     let items = pattern.items(&project).map(texts);
-                    WorkflowEvent::ItemsListed { phase, items }
+                    (WorkflowEvent::ItemsListed { phase, items }, Vec::new())
                 });
+                return;
             }
-        }
+        };
+        self.live.events.push_back(WorkflowEvent::ItemsListed { phase, items });
     }
 
     fn measure_memory(&mut self) {
@@ -333,14 +311,11 @@ impl Driver<'_> {
             title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
         });
         let done: Vec<DoneRun> = done.collect();
-        let warnings = self.live.warnings.0.clone();
         self.live.tasks.spawn_blocking(move || {
             let problem = worktrees.merge(&done).err();
-            for dir in worktrees.leftovers(&done) {
-                // The workflow may have ended.
-                let _ = warnings.send(format!("{} is merged, but cannot be removed", dir.display()));
-            }
-            WorkflowEvent::Merged { phase, problem }
+            let leftovers = worktrees.leftovers(&done);
+            let warning = |dir: &PathBuf| format!("{} is merged, but cannot be removed", dir.display());
+            (WorkflowEvent::Merged { phase, problem }, leftovers.iter().map(warning).collect())
         });
     }
 
@@ -350,7 +325,7 @@ impl Driver<'_> {
             Condition::Command(command) => {
                 let (commands, command) = (Rc::clone(&self.commands), command.clone());
                 self.live.tasks.spawn_local(async move {
-                    WorkflowEvent::UntilEnded { holds: commands.succeeds(&command).await }
+                    (WorkflowEvent::UntilEnded { holds: commands.succeeds(&command).await }, Vec::new())
                 });
                 return;
             }
@@ -398,98 +373,6 @@ impl Driver<'_> {
 
     pub(super) fn run_id(&self, key: RunKey) -> RunId {
         key.run_id(self.dir.id(), &self.plan.policy.phases[key.phase].name)
-    }
-
-    /// Renders the prompt and returns the request for a new run, or why there is none.
-    fn request(
-        &self,
-        key: RunKey,
-        id: &RunId,
-        share: RunShare,
-    ) -> Result<Result<RunRequest, String>, StoreError> {
-        let (policy, state) = (&self.plan.policy, self.workflow.state());
-        let (phase, file) = (&policy.phases[key.phase], &self.file.phases()[key.phase]);
-        if phase.has_worktrees && self.worktrees.is_none() {
-            return Ok(Err(NO_WORKTREES.to_owned()));
-        }
-        let hints =
-            if file.prompt.uses_hints() { self.receive_hints(key, &phase.name)? } else { Ok(Vec::new()) };
-        let hints = match hints {
-            Ok(hints) => hints,
-            Err(problem) => return Ok(Err(problem)),
-        };
-        let item = self.results.item(key);
-        let slugs = slugs(state.items(key.phase).map(|(_, item)| item.name.as_str()));
-        let limits = state.limits(policy);
-        // The shares of other live runs.
-        let reserved = state.reserved().saturating_sub(share.budget.unwrap_or_default());
-        let context = PromptContext {
-            workflow: self.dir.id().as_str(),
-            iteration: key.iteration,
-            iterations_max: state.iterations_max(policy),
-            item: item.zip(slugs.get(key.item as usize)).map(|(value, slug)| PromptItem {
-                value,
-                number: key.item + 1,
-                slug,
-            }),
-            focus: self.plan.focus.as_deref(),
-            hints: &hints,
-            results: self.results.by_phase(),
-            remaining_budget: limits.budget.map(|budget| budget.saturating_sub(state.cost + reserved)),
-            remaining_time: limits.time.map(|time| time - state.clock.at(self.live.clock.at())),
-            parameters: self.file.parameters(),
-            project_dir: self.plan.project_dir.as_path(),
-        };
-        let edit_paths = file.edit_paths.iter().map(|path| path.render(&context)).collect();
-        let (prompt, edit_paths) = match (file.prompt.render(&context), edit_paths) {
-            (Ok(prompt), Ok(edit_paths)) => (prompt, edit_paths),
-            (Err(error), _) | (_, Err(error)) => return Ok(Err(error.to_string())),
-        };
-        let spec = self.plan.runs[key.phase].clone().with(|spec| {
-            // The share already respects the limits of the phase.
-            let limits = &mut spec.policy.limits;
-            (limits.budget, limits.time) = (share.budget.or(limits.budget), share.time.or(limits.time));
-            spec.prompt = prompt;
-            spec.guards.edit_paths = edit_paths;
-            if let Some(worktrees) = self.worktrees.as_ref().filter(|_| phase.has_worktrees) {
-                worktrees.move_run(id, spec);
-            }
-            spec.result_schema = file.schema.as_ref().map(|schema| schema.as_json().to_string());
-        });
-        let position = WorkflowPosition {
-            id: self.dir.id().clone(),
-            phase: phase.name.clone(),
-            iteration: key.iteration,
-            item: item.map(item_text),
-        };
-        let placement = Placement { id: Some(id.clone()), ..Placement::default() };
-        let origins = self.plan.origins.get(key.phase).cloned().unwrap_or_default();
-        Ok(Ok(RunRequest { placement, origins, workflow: Some(position), ..RunRequest::from(spec) }))
-    }
-
-    /// Returns the hints that this phase received in this iteration. The first run of the phase receives all
-    /// pending ones, so that its other runs see the same. In a phase that takes place again, each run receives
-    /// what the user wrote meanwhile.
-    fn receive_hints(&self, key: RunKey, phase: &str) -> Result<Result<Vec<String>, String>, StoreError> {
-        let is_first = !self.home_has_run_of(key) || self.workflow.state().phases[key.phase].is_reopened;
-        if is_first {
-            self.dir.receive_hints(key.iteration, phase)?;
-        }
-        let received = self.dir.received_hints(key.iteration, phase)?;
-        let hints = received.into_iter().map(|hint| hint.text);
-        let user_hints = self
-            .archon
-            .as_ref()
-            .map_or_else(|| Ok(Vec::new()), |archon| archon.receive_hints(phase, is_first));
-        Ok(user_hints.map(|user_hints| user_hints.into_iter().chain(hints).collect()))
-    }
-
-    /// Returns whether another run of the phase was started in this iteration.
-    fn home_has_run_of(&self, key: RunKey) -> bool {
-        let is_other = |(other, item): (RunKey, &ItemState)| {
-            (other.item != key.item && item.share.is_some()) || other.item == key.item && other.retry > 0
-        };
-        self.workflow.state().items(key.phase).any(is_other)
     }
 
     fn end_unstarted(&mut self, key: RunKey, problem: String) -> Result<WorkflowEvent, SuperviseError> {
@@ -596,8 +479,11 @@ impl Driver<'_> {
             tokio::select! {
                 // If there is no task or run, `select!` disables its branch.
                 Some(joined) = self.live.runs.join_next() => return self.run_ended(joined),
-                Some(event) = self.live.tasks.join_next() => {
-                    return Ok(event.map_err(std::io::Error::from)?);
+                Some(ended) = self.live.tasks.join_next() => {
+                    let (event, warnings) = ended.map_err(std::io::Error::from)?;
+                    // Shown before the workflow acts on the result.
+                    warnings.iter().for_each(|warning| self.warn(warning));
+                    return Ok(event);
                 }
                 Some(RunWait { key, wait }) = self.live.waits.1.recv() => {
                     self.observer.on_run_wait(&self.run_id(key), key, wait);

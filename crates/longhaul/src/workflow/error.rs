@@ -5,7 +5,6 @@ use crate::SuperviseError;
 use longhaul_core::{Outcome, RunId};
 use longhaul_store::StoreError;
 use longhaul_workflow::WorkflowFileError;
-use std::io;
 use thiserror::Error;
 
 /// The reason why a workflow could not start or continue.
@@ -42,7 +41,4 @@ pub enum WorkflowError {
         /// Cause.
         source: SuperviseError,
     },
-    /// The system refused an operation that a workflow needs.
-    #[error("cannot drive the workflow: {0}")]
-    Io(#[from] io::Error),
 }

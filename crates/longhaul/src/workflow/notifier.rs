@@ -60,7 +60,6 @@ impl WorkflowNotifier {
         at: Moment,
     ) {
         records.iter().for_each(|record| self.apply(record));
-        self.sender.collect_failures();
         if plan.notify.is_empty() || workflow.state().outcome().is_some() {
             return;
         }

@@ -10,9 +10,9 @@ use super::run_spans::RunSpans;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
-use crate::clock::{local_now, random_seed};
+use crate::clock::{calendar_now, local_now, random_seed};
 use crate::live::RunMarker;
-use crate::recover::{orphans, supervision_of, take_lock};
+use crate::recover::{orphans, take_lock};
 use longhaul_core::{
     CancelSource, ItemState, Moment, OutcomeKind, Run, RunKey, Workflow, WorkflowEvent, WorkflowPolicy,
     WorkflowRecord,
@@ -195,7 +195,7 @@ fn last_activity(
     let ids =
         workflow.state().live().map(|(key, _)| key.run_id(dir.id(), &plan.policy.phases[key.phase].name));
     let updated = ids.filter_map(|id| Some(home.run_with_id(&id).ok()??.status().ok()?.updated_at.0));
-    let now = Moment(local_now().timestamp().as_millisecond() as u64);
+    let now = calendar_now();
     updated.filter(|at| *at <= now).fold(last_step_at, Moment::max)
 }
 
@@ -224,13 +224,8 @@ fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {
 /// # Errors
 /// Returns an error if the home cannot be read.
 pub fn recoverable_workflows(home: &Home) -> Result<Vec<WorkflowDir>, StoreError> {
-    let workflows = home.workflows_newest_first()?.into_iter();
-    Ok(orphans(workflows, |dir| {
-        let is_finished = |loaded: &LoadedJournal<WorkflowRecord>| {
-            let has_outcome = Workflow::replay(loaded.records()).state().outcome().is_some();
-            has_outcome && dir.is_outcome_published()
-        };
-        supervision_of(&dir.journal_path(), is_finished)
+    Ok(orphans(home.workflows_newest_first()?, |dir, loaded: LoadedJournal<WorkflowRecord>| {
+        Workflow::replay(loaded.records()).state().outcome().is_some() && dir.is_outcome_published()
     }))
 }
 

@@ -68,6 +68,17 @@ pub fn workflow_status(
         // A new run of the same item replaces the result.
         result.problem.filter(|_| result.run == *run)
     };
+    status_with(dir, plan, workflow, at, problem)
+}
+
+/// Returns the state of a workflow, with the problems of its runs that `problem` returns.
+pub(super) fn status_with(
+    dir: &WorkflowDir,
+    plan: &WorkflowPlan,
+    workflow: &Workflow,
+    at: Moment,
+    problem: impl Fn(RunKey, &RunId) -> Option<String>,
+) -> WorkflowStatus {
     let warnings = dir.warnings(workflow.state().iteration).unwrap_or_default();
     let status = WorkflowStatus::new(dir.id(), workflow, &plan.policy, problem, process::id(), at);
     WorkflowStatus { warnings, ..status }

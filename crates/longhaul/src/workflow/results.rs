@@ -96,17 +96,13 @@ pub(super) fn result_of_run(
     let Some(schema) = schema else {
         return WorkflowResult { run, value: answer.map(Value::from), problem: None };
     };
-    let Some(value) = answer.and_then(json_in) else {
-        let problem = Some("the agent's answer is not JSON, but the phase has a schema".to_owned());
-        return WorkflowResult { run, value: None, problem };
+    let value = answer.and_then(json_in);
+    let problem = match value.as_ref().map(|value| schema.validate(value)) {
+        None => Some("the agent's answer is not JSON, but the phase has a schema".to_owned()),
+        Some(Ok(())) => None,
+        Some(Err(problems)) => Some(format!("the result does not match the schema: {}", problems.join("; "))),
     };
-    match schema.validate(&value) {
-        Ok(()) => WorkflowResult { run, value: Some(value), problem: None },
-        Err(problems) => {
-            let problem = format!("the result does not match the schema: {}", problems.join("; "));
-            WorkflowResult { run, value: Some(value), problem: Some(problem) }
-        }
-    }
+    WorkflowResult { run, value, problem }
 }
 
 /// Returns the JSON of an answer: the whole text, or its last fenced block.

@@ -96,7 +96,6 @@ impl From<WorkflowError> for Failure {
                 let hint = format!("{remedy}, and continue it with `longhaul recover {workflow}`");
                 Failure::aborted(workflow, text, hint)
             }
-            WorkflowError::Io(_) => Failure::unexpected(text),
         }
     }
 }

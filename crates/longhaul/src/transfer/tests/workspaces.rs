@@ -1,9 +1,10 @@
 //! Tests that workspaces of every kind are restored exactly, and that the original workspace stays unchanged.
 
 use super::Homes;
+use crate::git::UserRepo;
 use crate::transfer::destination::DestinationDir;
 use crate::transfer::restore::restore;
-use crate::transfer::snapshot::{WorkspaceSnapshot, top_of};
+use crate::transfer::snapshot::WorkspaceSnapshot;
 use crate::transfer::{
     Exported, ImportDestination, TransferError, WorkspaceManifest, WorkspaceMatch, WorkspaceOmitted, import,
 };
@@ -69,6 +70,11 @@ fn files(dir: &Path, skip: &[&str]) -> BTreeMap<PathBuf, String> {
 const STATE: &str = "git --no-optional-locks status --porcelain -z; git rev-parse -q --verify HEAD || echo none; \
                      git symbolic-ref -q HEAD || echo detached; git log --oneline -q 2>&1 || true";
 
+fn take(cwd: &Path, scratch: &Path) -> Result<WorkspaceSnapshot, TransferError> {
+    let repository = UserRepo::find_blocking(cwd)?.expect("a repository contains the directory");
+    WorkspaceSnapshot::take(&repository, &[], scratch)
+}
+
 /// Captures the workspace in `work`, restores it, and asserts that both are equal and that the original did
 /// not change.
 fn check_round_trip(shape: &str, top: &str, prepare: &str, subdirectory: &str) -> WorkspaceManifest {
@@ -84,8 +90,7 @@ fn check_round_trip(shape: &str, top: &str, prepare: &str, subdirectory: &str) -
     for dir in [&scratch, &into] {
         fs::create_dir(dir).expect("a new directory");
     }
-    assert_eq!(top_of(&cwd).expect("git works"), Some(top.clone()), "{shape}");
-    let snapshot = WorkspaceSnapshot::take(&top, &cwd, &[], &scratch).expect(shape);
+    let snapshot = take(&cwd, &scratch).expect(shape);
     let bundle = homes.path("bundle");
     snapshot.bundle(&bundle).expect(shape);
     assert_eq!(files(&work, &[]), before, "{shape}: the workspace was touched");
@@ -153,7 +158,7 @@ fn exported_workspace(prepare: &str) -> WorkspaceManifest {
     let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, prepare);
     fs::create_dir(homes.path("scratch")).expect("a new directory");
-    WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken").workspace
+    take(&work, &homes.path("scratch")).expect("taken").workspace
 }
 
 #[test]
@@ -185,7 +190,7 @@ fn restores_conflicts_as_files() {
     for dir in [&scratch, &into] {
         fs::create_dir(dir).expect("a new directory");
     }
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &scratch).expect("taken");
+    let snapshot = take(&work, &scratch).expect("taken");
     snapshot.bundle(&bundle).expect("written");
     restore(&bundle, &snapshot.workspace, &into, &bundle, u64::MAX).expect("created");
     assert_eq!(files(&into, &[".git"]), files(&work, &[".git"]));
@@ -206,7 +211,7 @@ fn runs_no_hook() {
     shell(&work, &prepare);
     fs::create_dir(homes.path("scratch")).expect("a new directory");
     shell(&work, "git add -A; rm ../hooked");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch")).expect("taken");
+    let snapshot = take(&work, &homes.path("scratch")).expect("taken");
     snapshot.bundle(&homes.path("bundle")).expect("written");
     assert!(!homes.path("hooked").exists());
 }
@@ -217,13 +222,13 @@ fn reports_errors_of_git() {
     let work = fs::canonicalize(homes.path("work")).expect("a path");
     shell(&work, &format!("git init -qb main; {COMMITS}; git init -q nested"));
     fs::create_dir(homes.path("scratch")).expect("a new directory");
-    let snapshot = WorkspaceSnapshot::take(&work, &work, &[], &homes.path("scratch"));
+    let snapshot = take(&work, &homes.path("scratch"));
     let error = snapshot.err().expect("git adds no repository without a commit");
     assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
     fs::remove_dir_all(work.join(".git")).expect("the test created it");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");
-    assert!(matches!(top_of(&work), Err(TransferError::Git(_))), "a broken repository is an error");
+    UserRepo::find_blocking(&work).expect_err("a broken repository is an error");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! a crash, the rows of the run are written again.
 
 use crate::RunReport;
+use crate::clock::calendar_now;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{Moment, Outcome, OutcomeKind, Rfc3339, RunId, SessionId, Span};
 use longhaul_store::{
@@ -40,7 +41,7 @@ impl RunLog {
         if is_continued {
             replace(&path, others.as_bytes(), Durability::Process)?;
         }
-        let (at, api_time) = (crate::clock::LiveClock::new().at(), ApiTime::default());
+        let (at, api_time) = (calendar_now(), ApiTime::default());
         let mut log = RunLog { path, run, is_continued, dir: None, offset: 0, at, api_time };
         log.shell(ShellLevel::Info, &start_message(&log.run))?;
         Ok(log)

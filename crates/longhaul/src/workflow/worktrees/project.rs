@@ -1,7 +1,7 @@
 //! Queries about the project's repository. Nothing here changes it.
 
 use super::{WorktreeError, repeat_interrupted};
-use crate::git::{self, Git, GitError, paths, pathspecs, text};
+use crate::git::{Git, GitError, paths, pathspecs, text};
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,7 +30,11 @@ fn check(project_dir: &Path, home: &Path) -> Result<(), WorktreeError> {
 
 /// Returns the top of the repository that contains a directory, with links resolved.
 pub(super) fn top_of(dir: &Path) -> Result<PathBuf, WorktreeError> {
-    let top = git::top_of(dir)?.ok_or_else(|| WorktreeError::NoRepository(dir.to_owned()))?;
+    let top = Git::new(dir).path(&["rev-parse", "--show-toplevel"]);
+    let top = top.map_err(|error| match error.is_no_repository() {
+        true => WorktreeError::NoRepository(dir.to_owned()),
+        false => error.into(),
+    })?;
     Ok(fs::canonicalize(&top).unwrap_or(top))
 }
 
