@@ -7,7 +7,6 @@ mod claim;
 mod disk;
 mod front_matter;
 mod markdown;
-mod mention;
 mod milestone;
 mod phase;
 mod phase_id;

@@ -2,7 +2,7 @@
 
 use crate::PhaseId;
 use crate::markdown::{plain, without_emoji};
-use crate::mention::PHASE_WORDS;
+use crate::phase_id::PHASE_WORDS;
 
 /// A milestone that a roadmap names.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Phase numbers: `2`, `2.1` and `10.1.1`. They are no decimal fractions: `8.10` comes after `8.9`.
 
+use crate::markdown::without_emoji;
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -33,6 +34,18 @@ impl PhaseId {
     pub(crate) fn is_backlog(&self) -> bool {
         self.0[0] == 999
     }
+}
+
+/// Words for a phase, in lower case, in the languages that were seen in roadmaps.
+pub(crate) const PHASE_WORDS: &[&str] =
+    &["phase", "fase", "faz", "faza", "etapa", "étape", "фаза", "этап", "阶段", "階段", "フェーズ", "단계"];
+
+/// Splits `Phase 2.1: Name` into the number and the rest.
+pub(crate) fn mention(text: &str) -> Option<(PhaseId, &str)> {
+    let text = without_emoji(text).trim_start_matches(['*', '~', '`', '[']);
+    let word_end = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    let is_phase = PHASE_WORDS.contains(&text[..word_end].to_lowercase().as_str());
+    is_phase.then(|| PhaseId::split(text[word_end..].trim_start_matches([' ', '\u{a0}', ':', '*'])))?
 }
 
 /// Whether a range continues after its first number: `–11.3`, `-7` or ` - Phase 7`.

@@ -6,8 +6,8 @@ use crate::disk::is_plan_id;
 use crate::markdown::{
     cells, field, is_complete_note, leading_number, letters, plain, ratio, says_complete, without_emoji,
 };
-use crate::mention::mention;
 use crate::milestone::{Milestone, version_start};
+use crate::phase_id::mention;
 use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
 
 /// Limit of phases. Long projects have 300.

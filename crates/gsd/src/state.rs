@@ -3,8 +3,8 @@
 use crate::claim::{Claim, STATE, Source};
 use crate::front_matter::FrontMatter;
 use crate::markdown::{field, leading_number, plain, ratio, says_complete};
-use crate::mention::{PHASE_WORDS, mention};
 use crate::milestone::{is_placeholder, version_of};
+use crate::phase_id::{PHASE_WORDS, mention};
 use crate::{PhaseId, Warning};
 use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
 

@@ -14,7 +14,7 @@ mod state;
 mod tests;
 
 pub use estimate::{Estimate, Estimator};
-pub use past_sessions::{PastSession, TranscriptSource, sessions};
+pub use past_sessions::{PastSession, folder_sessions, project_sessions};
 pub use plan::{BootstrapPlan, PlannedSession, SessionFilter, SkipReason, plan, result_of, spent_since};
 pub use settings::BootstrapSettings;
 pub use state::BootstrapState;

@@ -10,15 +10,13 @@ mod curate;
 mod excerpt;
 mod question;
 mod reflect;
-mod reflection;
 mod reply;
 
 pub use curate::curate;
 pub use excerpt::{Excerpt, ExcerptMessage, Role, row_ids};
 pub use question::{JudgeQuestion, JudgingError};
 pub(crate) use reflect::PARTS_MAX;
-pub use reflect::{ReflectionResult, reflect};
-pub use reflection::Reflection;
+pub use reflect::{Reflection, ReflectionResult, reflect};
 pub use reply::object_with;
 
 #[cfg(test)]

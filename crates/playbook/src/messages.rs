@@ -105,7 +105,7 @@ impl MessagesClient {
     ) -> Result<Answer, MessagesError> {
         match time::timeout(timeout.to_std(), self.exchange(model, prompt, now)).await {
             Ok(answered) => answered.map_err(|error| error.redacted(&self.secret)),
-            Err(_) => Err(MessagesError::Timeout { timeout }),
+            Err(_) => Err(MessagesError::timeout(timeout)),
         }
     }
 
@@ -123,10 +123,10 @@ impl MessagesClient {
             let retry_after = retry_after::retry_after(response.headers(), now);
             // The status is enough if the body fails.
             let body = self.body(response, REFUSAL_BYTES_MAX).await.unwrap_or_default();
-            return Err(error::status_error(status.as_u16(), &body, retry_after));
+            return Err(MessagesError::status(status.as_u16(), &body, retry_after));
         }
         let body = self.body(response, ANSWER_BYTES_MAX).await?;
-        wire::answer(&body).map_err(|cause| MessagesError::Validation { cause })
+        wire::answer(&body).map_err(|cause| MessagesError::invalid_response(&cause))
     }
 
     /// Returns the start of the body, and one byte more than the limit if the body is longer.
@@ -145,7 +145,7 @@ impl MessagesClient {
     fn unreachable(&self, error: &reqwest::Error) -> MessagesError {
         let host = self.url.host_str().unwrap_or_default();
         let port = self.url.port().map(|port| format!(":{port}")).unwrap_or_default();
-        MessagesError::Connection { host: format!("{host}{port}"), cause: cause_of(error) }
+        MessagesError::connection(&format!("{host}{port}"), &cause_of(error))
     }
 }
 

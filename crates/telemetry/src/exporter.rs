@@ -1,12 +1,13 @@
 //! Exports spans and metrics to a collector. OpenTelemetry batches, limits and sends them.
 
-use crate::client::Client;
 use crate::context::Ids;
 use crate::metrics::Metrics;
 use crate::settings::{Protocol, Settings};
+use async_trait::async_trait;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::TracerProvider as _;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{
     ExporterBuildError, MetricExporter, Protocol as HttpProtocol, SpanExporter, WithExportConfig,
     WithHttpConfig,
@@ -24,7 +25,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, io};
 use thiserror::Error;
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime};
 
 /// Longest delay of a command's exit to send the remaining data.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -241,5 +242,33 @@ impl PushMetricExporter for CountingExporter<MetricExporter> {
 
     fn temporality(&self) -> Temporality {
         self.inner.temporality()
+    }
+}
+
+/// An HTTP client that follows no redirect, because a request may carry a key for one host only. It sends on the
+/// runtime of this crate, because the exporters run on threads without one.
+#[derive(Debug)]
+struct Client {
+    client: reqwest::Client,
+    runtime: Handle,
+}
+
+impl Client {
+    /// Creates a client on `runtime` with this timeout for each request. The exporter limits only its
+    /// retries.
+    fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
+        // Of the two available providers, this one builds without C++ and an assembler. Installing it fails
+        // if another provider is already installed, which is fine.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
+        Ok(Client { client: client.build()?, runtime })
+    }
+}
+
+#[async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let client = self.client.clone();
+        self.runtime.spawn(async move { client.send_bytes(request).await }).await?
     }
 }

@@ -9,7 +9,6 @@
 //! derived from them, so a later supervisor continues the same spans.
 
 mod attributes;
-mod client;
 mod context;
 mod conversation;
 mod exporter;

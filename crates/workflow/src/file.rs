@@ -1,13 +1,10 @@
 //! A workflow file, parsed and checked.
 
 mod context;
-mod fan_out;
 mod graph;
 mod parse;
 mod phase;
 mod policy;
-mod reactions;
-mod repeat;
 mod tables;
 
 use crate::error::SourceText;

@@ -26,21 +26,17 @@ pub(super) fn unauthorized() -> Response<Body> {
 /// it is zero.
 pub(super) fn status(status: &StatusFault, resets_in: Duration) -> Response<Body> {
     let (kind, message) = default_error(status.code);
-    let mut headers: Vec<(String, String)> =
-        status.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    let mut headers = status.headers.clone();
     if let Some(seconds) = status.retry_after {
         let remaining = resets_in.as_secs_f64().ceil() as u64;
         let seconds = if remaining == 0 { seconds } else { seconds.min(remaining) };
-        headers.push(("retry-after".to_owned(), seconds.to_string()));
-    }
-    if let Some(should_retry) = status.should_retry {
-        headers.push(("x-should-retry".to_owned(), should_retry.to_string()));
+        headers.insert("retry-after".to_owned(), seconds.to_string());
     }
     error(
         status.code,
         status.error.as_deref().unwrap_or(kind),
         status.message.as_deref().unwrap_or(message),
-        &headers,
+        &headers.into_iter().collect::<Vec<_>>(),
     )
 }
 
@@ -115,7 +111,6 @@ fn default_error(code: u16) -> (&'static str, &'static str) {
         402 => ("billing_error", "Your credit balance is too low to access the Anthropic API."),
         403 => ("permission_error", "Your API key does not have permission to use the specified resource."),
         404 => ("not_found_error", "Not found"),
-        413 => ("request_too_large", "Request exceeds the maximum size"),
         429 => ("rate_limit_error", "This request would exceed your rate limit"),
         529 => ("overloaded_error", "Overloaded"),
         _ => ("api_error", "Internal server error"),

@@ -74,7 +74,6 @@ pub(super) fn steps(events: Vec<SseEvent>, fault: Option<&FaultKind>) -> Vec<Sen
             | FaultKind::Refusal {}
             | FaultKind::Empty {}
             | FaultKind::PauseTurn {}
-            | FaultKind::MaxTokens {}
             | FaultKind::Hold { .. },
         )
         | None => all_events(events),
@@ -85,7 +84,7 @@ fn wait_for_disconnect(signal: Signal) -> Duration {
     match signal {
         // A frozen agent reads nothing and disconnects only when it is killed.
         Signal::Stop => UNLIMITED,
-        Signal::Kill | Signal::Int | Signal::Term | Signal::Hup => KILL_WAIT,
+        Signal::Kill | Signal::Int | Signal::Term => KILL_WAIT,
     }
 }
 

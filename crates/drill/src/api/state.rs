@@ -172,9 +172,6 @@ impl ApiState {
             Some(FaultKind::Refusal {}) => replace("I can't help with", "refusal"),
             Some(FaultKind::Empty {}) => replace("", "end_turn"),
             Some(FaultKind::PauseTurn {}) => replace("I will continue in a moment.", "pause_turn"),
-            Some(FaultKind::MaxTokens {}) => {
-                replace("A long text that ends in the middle of a", "max_tokens")
-            }
             _ => {}
         }
         let output = scripted_message::output_tokens(&content);
@@ -240,8 +237,7 @@ fn detail(fault: &ActiveFault) -> String {
         | FaultKind::Html {}
         | FaultKind::Refusal {}
         | FaultKind::Empty {}
-        | FaultKind::PauseTurn {}
-        | FaultKind::MaxTokens {} => String::new(),
+        | FaultKind::PauseTurn {} => String::new(),
     }
 }
 

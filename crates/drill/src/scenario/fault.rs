@@ -97,8 +97,6 @@ pub enum FaultKind {
     Empty {},
     /// The model stops with `pause_turn`.
     PauseTurn {},
-    /// The model stops with `max_tokens`.
-    MaxTokens {},
     /// Announces the moment to send the agent a signal. The API itself never sends one.
     Kill {
         at: KillAt,
@@ -138,7 +136,6 @@ impl FaultKind {
             | Self::Refusal {}
             | Self::Empty {}
             | Self::PauseTurn {}
-            | Self::MaxTokens {}
             | Self::Hold { .. } => false,
         }
     }
@@ -155,8 +152,6 @@ pub struct StatusFault {
     pub message: Option<String>,
     /// The `retry-after` header, in seconds. During an outage, never more than the remaining time.
     pub retry_after: Option<u64>,
-    /// The `x-should-retry` header.
-    pub should_retry: Option<bool>,
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
 }
@@ -201,8 +196,6 @@ pub enum Signal {
     Int,
     /// SIGTERM: asks the process to exit.
     Term,
-    /// SIGHUP, as sent by a closing terminal.
-    Hup,
 }
 
 impl From<Signal> for rustix::process::Signal {
@@ -212,7 +205,6 @@ impl From<Signal> for rustix::process::Signal {
             Signal::Stop => Self::STOP,
             Signal::Int => Self::INT,
             Signal::Term => Self::TERM,
-            Signal::Hup => Self::HUP,
         }
     }
 }

@@ -87,8 +87,6 @@ pub struct Overrides {
     /// The longest single wait that the supervisor may start.
     #[serde(rename = "max_reset_wait_s", deserialize_with = "optional_seconds")]
     pub max_reset_wait: Option<Duration>,
-    /// The agent's permission mode; `bypassPermissions` if absent.
-    pub permission_mode: Option<String>,
     /// Factor by which the scripted agent's inner waits are shortened. A real agent's waits cannot be
     /// changed.
     pub time_scale: Option<f64>,

@@ -13,6 +13,7 @@ use super::environment::Environment;
 use super::flags::Flags;
 use super::hooks::{Hooks, SESSION_END};
 use super::inbox::{Inbox, InboxEvent};
+use super::init;
 use super::mcp_servers::Servers;
 use super::session_file::SessionFile;
 use super::shell::Background;
@@ -124,6 +125,35 @@ impl Agent {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Answers a control request. An interrupt during an exchange and `end_session` stop the current work.
+    fn control(&mut self, message: &Value) -> Result<(), Stop> {
+        let id = message["request_id"].clone();
+        let request = &message["request"];
+        let mut stop = None;
+        let response = match request["subtype"].as_str().unwrap_or_default() {
+            "initialize" => {
+                self.callbacks = Callbacks::read(&request["hooks"]);
+                init::answer(&self.mode)
+            }
+            "interrupt" => {
+                stop = self.in_exchange.then_some(Stop::Interrupted { by_signal: false });
+                json!({"still_queued": []})
+            }
+            "end_session" => {
+                stop = Some(Stop::Exit(0));
+                json!({})
+            }
+            other => {
+                let error = format!("Unsupported control request subtype: {other}");
+                self.out.answer(json!({"subtype": "error", "request_id": id, "error": error,
+                    "error_code": "unsupported_request"}));
+                return Ok(());
+            }
+        };
+        self.out.answer(json!({"subtype": "success", "request_id": id, "response": response}));
+        stop.map_or(Ok(()), Err)
     }
 
     fn stop_for_signal(&mut self, signal: i32) -> Stop {

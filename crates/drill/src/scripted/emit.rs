@@ -126,7 +126,7 @@ impl Agent {
 
     /// Reports a subscription's limits if they changed.
     pub(super) fn emit_limits(&mut self, headers: &HeaderMap) {
-        let oauth = matches!(self.environment.credential, super::environment::Credential::Token(_));
+        let oauth = self.environment.is_oauth();
         let Some(info) = limit_info(headers).filter(|info| oauth && self.limits.as_ref() != Some(info))
         else {
             return;

@@ -6,17 +6,11 @@ use std::{env, fs};
 
 use axum::http::Uri;
 
-use super::{SEED, TIME_SCALE};
+use super::TIME_SCALE;
 use crate::clock;
 
 /// Default of `CLAUDE_CODE_MAX_RETRIES`.
 const RETRIES: u32 = 10;
-/// How long the real agent waits for the headers of a response.
-const HEADERS_WAIT: Duration = Duration::from_secs(360);
-/// How long the real agent waits for the next byte of a stream.
-const STREAM_WAIT: Duration = Duration::from_secs(300);
-/// How long the real agent waits while it receives only pings.
-const PINGS_WAIT: Duration = Duration::from_secs(740);
 /// How often the agent reports pings.
 const PING_EVERY: Duration = Duration::from_secs(10);
 
@@ -24,21 +18,17 @@ const PING_EVERY: Duration = Duration::from_secs(10);
 pub(super) enum Credential {
     Key(String),
     Token(String),
-    None,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Environment {
     pub base: Option<Uri>,
-    pub credential: Credential,
+    pub credential: Option<Credential>,
     /// `$CLAUDE_CONFIG_DIR`, else `$HOME/.claude`.
     pub config: PathBuf,
     pub cwd: PathBuf,
     pub max_retries: u32,
     pub time_scale: f64,
-    pub headers_wait: Duration,
-    pub stream_wait: Duration,
-    pub pings_wait: Duration,
     pub ping_every: Duration,
     /// `CLAUDE_CODE_SDK_READS_SESSION_STATE`.
     pub session_state: bool,
@@ -56,8 +46,6 @@ impl Environment {
         let number = |name: &str| text(name)?.parse::<u64>().ok();
         let time_scale = text(TIME_SCALE).and_then(|value| value.parse().ok());
         let time_scale = time_scale.filter(|scale: &f64| *scale > 0.0).unwrap_or(1.0);
-        let scaled = |duration: Duration| duration.div_f64(time_scale);
-        let api_timeout = number("API_TIMEOUT_MS").map(Duration::from_millis);
         let key = text("ANTHROPIC_API_KEY").map(Credential::Key);
         let token =
             text("CLAUDE_CODE_OAUTH_TOKEN").or_else(|| text("ANTHROPIC_AUTH_TOKEN")).map(Credential::Token);
@@ -66,19 +54,20 @@ impl Environment {
         let cwd = env::current_dir().unwrap_or_default();
         Self {
             base: text("ANTHROPIC_BASE_URL").and_then(|url| url.parse().ok()),
-            credential: token.or(key).unwrap_or(Credential::None),
+            credential: token.or(key),
             config: config.unwrap_or_else(|| home.join(".claude")),
             cwd: fs::canonicalize(&cwd).unwrap_or(cwd),
             max_retries: number("CLAUDE_CODE_MAX_RETRIES").map_or(RETRIES, |retries| retries as u32),
             time_scale,
-            headers_wait: scaled(api_timeout.unwrap_or(HEADERS_WAIT)),
-            stream_wait: scaled(STREAM_WAIT),
-            pings_wait: scaled(PINGS_WAIT),
-            ping_every: scaled(PING_EVERY),
+            ping_every: PING_EVERY.div_f64(time_scale),
             session_state: is_set("CLAUDE_CODE_SDK_READS_SESSION_STATE"),
             startup_results: is_set("CLAUDE_CODE_STARTUP_FAILURE_RESULTS"),
             sandbox: is_set("IS_SANDBOX"),
-            seed: number(SEED).unwrap_or_else(|| clock::unix_ms() ^ (u64::from(std::process::id()) << 40)),
+            seed: clock::unix_ms() ^ (u64::from(std::process::id()) << 40),
         }
+    }
+
+    pub(super) fn is_oauth(&self) -> bool {
+        matches!(self.credential, Some(Credential::Token(_)))
     }
 }

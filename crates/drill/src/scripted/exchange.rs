@@ -19,12 +19,9 @@ use super::tool_outcome::Outcome;
 /// After an interrupt, a host often sends the next prompt immediately. This is how long its line may take to
 /// arrive.
 const LINE_GRACE: Duration = Duration::from_millis(10);
-/// Maximum number of continuations after a response that hit the output limit.
-const CONTINUATIONS: u32 = 3;
 
 // The starts of the real agent's texts: no model reads the rest.
 const NUDGE: &str = "[Your previous response had no visible output.]";
-const CONTINUE_SMALLER: &str = "Output token limit hit. Resume directly.";
 const CONTINUE_TRUNCATED: &str =
     "Your response above was cut off mid-stream. Resume directly from where it stops.";
 const REFUSED_ONCE: &str = "Your response above was stopped by a safety classifier.";
@@ -152,14 +149,6 @@ impl Agent {
         exchange.pending = message.tool_calls().cloned().collect();
         if let Some(end) = self.exhausted_budget() {
             return Ok(Some(end));
-        }
-        if message.stop_reason.as_deref() == Some("max_tokens") {
-            if exchange.continuations == CONTINUATIONS {
-                return Ok(Some(self.fail(failure::from_output_limit())));
-            }
-            exchange.continuations += 1;
-            self.add_user(exchange, CONTINUE_SMALLER, json!({"isSynthetic": true}));
-            return Ok(None);
         }
         if !exchange.pending.is_empty() {
             return self.run_tools(exchange);

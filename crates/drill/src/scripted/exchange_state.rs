@@ -17,7 +17,6 @@ pub(super) struct Exchange {
     pub lost_in_stream: bool,
     pub safety_stops: u32,
     pub requests: u32,
-    pub continuations: u32,
     pub nudged: bool,
     /// Whether the model was asked to call the tool for its result.
     pub enforced: bool,

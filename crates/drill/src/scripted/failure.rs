@@ -126,15 +126,8 @@ pub(super) fn from_error_response(
             RetryDecision::GiveUp,
             failure("authentication_failed", format!("Failed to authenticate. API Error: 403 {message}")),
         ),
-        400 | 402 if response.status == 402 || message.contains("credit balance is too low") => {
+        400 if message.contains("credit balance is too low") => {
             (RetryDecision::GiveUp, failure("billing_error", "Credit balance is too low".to_owned()))
-        }
-        400 if message.contains("organization has been disabled") => {
-            let text =
-                "Your API key belongs to a disabled organization · Update or unset the environment variable";
-            let mut disabled = failure("invalid_request", text.to_owned());
-            disabled.api_error = Some("org_disabled_credential");
-            (RetryDecision::GiveUp, disabled)
         }
         400 if message.contains("prompt is too long") => {
             let mut long = failure("invalid_request", format!("Prompt is too long · {message}"));
@@ -144,11 +137,6 @@ pub(super) fn from_error_response(
         404 => {
             let text = format!("There's an issue with the selected model ({model}). It may not exist.");
             (RetryDecision::RetryWithoutStreaming, failure("model_not_found", text))
-        }
-        413 => {
-            let mut large = failure("invalid_request", "Request too large (max 32MB).".to_owned());
-            large.terminal_reason = "image_error";
-            (RetryDecision::GiveUp, large)
         }
         status @ (400 | 422) => {
             (RetryDecision::RetrySilently(5), failure("unknown", format!("API Error: {status} {message}")))
@@ -172,15 +160,6 @@ pub(super) fn from_connection_error(kind: ErrorKind) -> Failure {
     Failure { text: text.to_owned(), error: "server_error", api_error, ..Failure::default() }
 }
 
-/// Returns the failure for a response without headers before the timeout.
-pub(super) fn from_timeout(waited_ms: u128) -> Failure {
-    let text = format!(
-        "Request timed out. If the API is slow to answer, or a proxy or gateway holds responses, set API_TIMEOUT_MS \
-         above {waited_ms}."
-    );
-    Failure { text, error: "server_error", ..Failure::default() }
-}
-
 /// Returns the failure for a response with status 200 and without a message.
 pub(super) fn from_malformed_response(bytes: usize) -> Failure {
     let text = format!(
@@ -188,19 +167,6 @@ pub(super) fn from_malformed_response(bytes: usize) -> Failure {
          intercepting the request. Response: {bytes} bytes."
     );
     Failure { text, error: "unknown", ..Failure::default() }
-}
-
-/// Returns the failure for the fourth response in a row that hit the output limit.
-pub(super) fn from_output_limit() -> Failure {
-    let text = "API Error: Claude's response exceeded the 128000 output token maximum.".to_owned();
-    let api_error = Some("max_output_tokens");
-    Failure { text, error: "max_output_tokens", api_error, ..Failure::default() }
-}
-
-/// Returns the failure for a missing credential. No request is sent then.
-pub(super) fn from_missing_login() -> Failure {
-    let text = "Not logged in · Please run /login".to_owned();
-    Failure { text, error: "authentication_failed", ..Failure::default() }
 }
 
 pub(super) fn from_model_refusal(model: &str) -> Failure {
@@ -284,6 +250,5 @@ mod tests {
         );
         check(400, "bad", &[], (RetryDecision::RetrySilently(5), "unknown", ""));
         check(404, "model: m", &[], (RetryDecision::RetryWithoutStreaming, "model_not_found", ""));
-        check(413, "x", &[], (RetryDecision::GiveUp, "invalid_request", "image_error"));
     }
 }

@@ -35,7 +35,6 @@ pub(super) struct HookResult {
     pub stdout: String,
     pub stderr: String,
     pub exit_code: i32,
-    pub timed_out: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,9 +115,8 @@ impl Hook {
                 stdout: text(output.stdout),
                 stderr: text(output.stderr),
                 exit_code: output.status.code().unwrap_or(1),
-                timed_out: false,
             },
-            Ok(None) => HookResult { exit_code: 1, timed_out: true, ..HookResult::default() },
+            Ok(None) => HookResult { exit_code: 1, ..HookResult::default() },
             Err(error) => HookResult { stderr: error.to_string(), exit_code: 127, ..HookResult::default() },
         }
     }
@@ -159,9 +157,6 @@ impl HookResult {
     }
 
     pub(super) fn verdict(&self) -> Verdict {
-        if self.timed_out {
-            return Verdict::Run;
-        }
         if self.exit_code == 2 {
             return Verdict::Deny(self.stderr.trim().to_owned());
         }

@@ -4,13 +4,12 @@
 //! the Agent Client Protocol instead.
 //!
 //! It reads the real agent's environment variables (`ANTHROPIC_BASE_URL`, `CLAUDE_CODE_MAX_RETRIES`, …) and
-//! additionally [`TIME_SCALE`], [`SEED`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
+//! additionally [`TIME_SCALE`], [`REPLAY`], [`REPLAY_EXIT`], [`FLOOD`] and [`INSTANT`].
 
 mod acp;
 mod agent;
 mod ask_host;
 mod callbacks;
-mod control;
 mod cost;
 mod emit;
 mod environment;
@@ -44,10 +43,7 @@ pub use replay::{FLOOD, INSTANT, REPLAY, REPLAY_EXIT};
 pub use start::main;
 pub use stdout::acp::FAILURES as ACP_FAILURES;
 
-/// Divides the agent's inner waits (retry delays, `retry-after`, timeouts). With 20, a minute lasts three
-/// seconds.
+/// Divides the agent's inner waits (retry delays, `retry-after`). With 20, a minute lasts three seconds.
 pub const TIME_SCALE: &str = "LONGHAUL_DRILL_TIME_SCALE";
-/// Makes the agent's ids and jitter repeatable. If unset, they differ between runs.
-pub const SEED: &str = "LONGHAUL_DRILL_SEED";
 /// The version that the agent reports.
 pub(crate) const VERSION: &str = VERSION_TESTED;

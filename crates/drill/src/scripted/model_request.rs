@@ -29,15 +29,10 @@ enum RawOutcome {
     Message(Message),
     /// No message. Contains the status of the response, if there was one.
     Failed(Option<u16>, RetryDecision, Failure),
-    /// Only pings for too long. The request is repeated without a report to the host.
-    OnlyPings,
 }
 
 impl Agent {
     pub(super) fn request_message(&mut self, exchange: &mut Exchange) -> Result<RequestOutcome, Stop> {
-        if self.environment.credential == Credential::None {
-            return Ok(RequestOutcome::Failed(failure::from_missing_login()));
-        }
         let (mut attempt, mut silent_retries, mut stream) = (0, 0, true);
         if self.flags.partial_messages {
             self.out.system("status", json!({"status": "requesting"}));
@@ -48,7 +43,6 @@ impl Agent {
             self.api_time += started.elapsed();
             let (status, decision, failure) = match outcome? {
                 RawOutcome::Message(message) => return Ok(RequestOutcome::Message(message)),
-                RawOutcome::OnlyPings => continue,
                 RawOutcome::Failed(status, decision, failure) => (status, decision, failure),
             };
             match decision {
@@ -133,40 +127,22 @@ impl Agent {
     }
 
     fn receive(&mut self, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
-        let started = Instant::now();
-        let mut headers = None;
-        let (mut last_byte, mut last_event, mut last_ping) = (started, started, started);
+        let (mut headers, mut last_ping) = (None, Instant::now());
         loop {
-            let deadline = match headers {
-                None => started + self.environment.headers_wait,
-                Some(_) => {
-                    (last_byte + self.environment.stream_wait).min(last_event + self.environment.pings_wait)
-                }
-            };
-            let piece = match self.wait(Some(deadline))? {
+            let piece = match self.wait(None)? {
                 Some(InboxEvent::Response(number, piece)) if number == call => piece,
-                Some(_) => continue,
-                None if headers.is_none() => {
-                    return Ok(lost(failure::from_timeout(started.elapsed().as_millis())));
-                }
-                None if last_byte > last_event => return Ok(RawOutcome::OnlyPings),
-                None => return Ok(useless(failure::from_timeout(last_byte.elapsed().as_millis()))),
+                Some(_) | None => continue,
             };
-            last_byte = Instant::now();
             match piece {
-                ResponseChunk::Streaming(response_headers) => {
-                    headers = Some(response_headers);
-                    last_event = last_byte;
-                }
+                ResponseChunk::Streaming(response_headers) => headers = Some(response_headers),
                 ResponseChunk::Event(Some(event)) => {
                     if event["type"] == "ping" {
                         if last_ping.elapsed() >= self.environment.ping_every {
-                            last_ping = last_byte;
+                            last_ping = Instant::now();
                             self.stream_event(message, event);
                         }
                         continue;
                     }
-                    last_event = last_byte;
                     if let Some(block) = message.feed(&event) {
                         // The block is emitted before the event that closed it.
                         self.emit_block(message, &block);
@@ -202,7 +178,7 @@ impl Agent {
     }
 
     fn reject(&mut self, response: &ErrorResponse) -> RawOutcome {
-        let oauth = matches!(self.environment.credential, Credential::Token(_));
+        let oauth = self.environment.is_oauth();
         let (decision, failure) = failure::from_error_response(response, oauth, &self.model);
         self.emit_limits(&response.headers);
         RawOutcome::Failed(Some(response.status), decision, failure)
@@ -254,9 +230,9 @@ impl Agent {
             .header("x-claude-code-session-id", &self.session.id)
             .header("connection", "close");
         let request = match &self.environment.credential {
-            Credential::Key(key) => request.header("x-api-key", key),
-            Credential::Token(token) => request.header("authorization", format!("Bearer {token}")),
-            Credential::None => request,
+            Some(Credential::Key(key)) => request.header("x-api-key", key),
+            Some(Credential::Token(token)) => request.header("authorization", format!("Bearer {token}")),
+            None => request,
         };
         request.body(body.to_string()).ok()
     }

@@ -51,13 +51,6 @@ impl Agent {
             if self.flags.hook_events {
                 self.emit_hook(tool, &result);
             }
-            if result.timed_out {
-                self.out.system(
-                    "informational",
-                    json!({"content": "A hook didn't answer in time, so it didn't check this action.",
-                        "level": "warning", "tag": "hook_no_verdict"}),
-                );
-            }
             match result.verdict() {
                 // No scenario has a command hook that changes an input.
                 Verdict::Run | Verdict::Modify(_) => {}

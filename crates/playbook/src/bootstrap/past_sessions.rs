@@ -15,20 +15,6 @@ use std::time::UNIX_EPOCH;
 /// it, after a few short rows.
 const CWD_SEARCH_BYTES_MAX: u64 = 4 << 20;
 
-/// Where to search for transcripts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TranscriptSource {
-    /// Transcripts of this project, in the agent's own directory.
-    Project {
-        /// Claude Code's configuration directory.
-        config_dir: PathBuf,
-        /// Directory of the project.
-        project: PathBuf,
-    },
-    /// All transcripts in this folder, for any project.
-    Folder(PathBuf),
-}
-
 /// A past session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
@@ -42,35 +28,35 @@ pub struct PastSession {
     pub is_subagent: bool,
 }
 
-/// Returns the sessions, oldest first.
+/// Returns the past sessions of a project, oldest first. `config_dir` is Claude Code's configuration directory.
 ///
 /// # Errors
 /// Returns an error if a folder cannot be read. A missing folder has no sessions.
-pub fn sessions(source: &TranscriptSource) -> io::Result<Vec<PastSession>> {
-    let (folders, project) = match source {
-        TranscriptSource::Project { config_dir, project } => {
-            let folders = entries(&config_dir.join("projects"))?.iter().map(DirEntry::path).collect();
-            (folders, Some(project.as_path()))
-        }
-        TranscriptSource::Folder(folder) => (vec![folder.clone()], None),
+pub fn project_sessions(config_dir: &Path, project: &Path) -> io::Result<Vec<PastSession>> {
+    let names = [project.to_owned(), fs::canonicalize(project).unwrap_or_default()];
+    let is_own = |directory: PathBuf| {
+        names.contains(&directory) || fs::canonicalize(&directory).is_ok_and(|real| names.contains(&real))
     };
-    let project = project.map(|project| [project.to_owned(), fs::canonicalize(project).unwrap_or_default()]);
-    let mut found = Vec::new();
-    for folder in folders.iter().filter(|folder| folder.is_dir()) {
-        for path in transcripts(folder)? {
-            let is_included = project.as_ref().is_none_or(|names| {
-                directory(&path).is_some_and(|directory| {
-                    names.contains(&directory)
-                        || fs::canonicalize(&directory).is_ok_and(|real| names.contains(&real))
-                })
-            });
-            if let Some(session) = session(path).filter(|_| is_included) {
-                found.push(session);
-            }
-        }
+    let mut paths = Vec::new();
+    for folder in entries(&config_dir.join("projects"))? {
+        paths.extend(transcripts(&folder.path())?);
     }
+    paths.retain(|path| directory(path).is_some_and(is_own));
+    Ok(sessions(paths))
+}
+
+/// Returns all sessions in this folder, for any project, oldest first.
+///
+/// # Errors
+/// Returns an error if the folder cannot be read. A missing folder has no sessions.
+pub fn folder_sessions(folder: &Path) -> io::Result<Vec<PastSession>> {
+    Ok(sessions(transcripts(folder)?))
+}
+
+fn sessions(paths: Vec<PathBuf>) -> Vec<PastSession> {
+    let mut found: Vec<PastSession> = paths.into_iter().filter_map(session).collect();
     found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
-    Ok(found)
+    found
 }
 
 /// Returns the transcripts of a folder, including those of sub-agents: next to the session's transcript, or

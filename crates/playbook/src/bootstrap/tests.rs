@@ -1,6 +1,6 @@
 use super::{
-    BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, TranscriptSource, plan,
-    result_of, sessions,
+    BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, folder_sessions, plan,
+    project_sessions, result_of,
 };
 use crate::LearningDb;
 use crate::database::{JudgeKind, LearnResult, Queued, QueuedEvent};
@@ -49,16 +49,16 @@ impl Stage {
         File::options().write(true).open(&path).expect("it is there").set_modified(at).expect("it is ours");
     }
 
-    fn source(&self) -> TranscriptSource {
-        TranscriptSource::Project { config_dir: self.path("config"), project: self.path("mine") }
+    fn sessions(&self) -> Vec<PastSession> {
+        project_sessions(&self.path("config"), &self.path("mine")).expect("they can be read")
     }
 
     fn name(&self, path: &Path) -> String {
         path.strip_prefix(self.path("config/projects")).unwrap_or(path).display().to_string()
     }
 
-    fn found(&self, source: &TranscriptSource) -> Vec<String> {
-        sessions(source).expect("it can be read").iter().map(|session| self.name(&session.path)).collect()
+    fn names(&self, sessions: &[PastSession]) -> Vec<String> {
+        sessions.iter().map(|session| self.name(&session.path)).collect()
     }
 
     fn state(&self) -> BootstrapState {
@@ -69,7 +69,7 @@ impl Stage {
 #[test]
 fn finds_sessions_by_their_content() {
     let stage = Stage::new();
-    assert_eq!(stage.found(&stage.source()), [] as [&str; 0]);
+    assert_eq!(stage.sessions(), []);
     stage.session("any-name/b.jsonl", 2, "mine", "Hi");
     stage.session("any-name/a.jsonl", 3, "mine", "Hi");
     stage.session("any-name/c.jsonl", 1, "other", "Hi");
@@ -83,11 +83,12 @@ fn finds_sessions_by_their_content() {
     stage.session("linked/e.jsonl", 6, "link", "Hi");
     let direct = ["another/d.jsonl", "any-name/b.jsonl", "any-name/a.jsonl", "another/agent-1.jsonl"];
     let others = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
-    assert_eq!(stage.found(&stage.source()), [&direct[..], &others].concat());
+    assert_eq!(stage.names(&stage.sessions()), [&direct[..], &others].concat());
 
-    let folder = TranscriptSource::Folder(stage.path("config/projects/any-name"));
-    assert_eq!(stage.found(&folder), ["any-name/c.jsonl", "any-name/b.jsonl", "any-name/a.jsonl"]);
-    assert_eq!(stage.found(&TranscriptSource::Folder(stage.path("nowhere"))), [] as [&str; 0]);
+    let in_folder = |name: &str| folder_sessions(&stage.path(name)).expect("it can be read");
+    let names = stage.names(&in_folder("config/projects/any-name"));
+    assert_eq!(names, ["any-name/c.jsonl", "any-name/b.jsonl", "any-name/a.jsonl"]);
+    assert_eq!(in_folder("nowhere"), []);
 }
 
 fn default_filter() -> SessionFilter {
@@ -102,8 +103,8 @@ fn planned(stage: &Stage, filter: &SessionFilter, learning: Option<&LearningDb>)
         prompt_tokens_max: 100_000,
         playbook_tokens: 50,
     };
-    let found = sessions(&stage.source()).expect("it can be read");
-    let plan = plan(found, filter, &stage.state(), learning, &estimator).expect("the plan can be made");
+    let plan =
+        plan(stage.sessions(), filter, &stage.state(), learning, &estimator).expect("the plan can be made");
     let name = |session: &PastSession| stage.name(&session.path);
     let learns = plan.included.iter().map(|planned| format!("learn {}\n", name(&planned.session)));
     let passes = plan.skipped.iter().map(|(session, reason)| format!("pass {}: {reason}\n", name(session)));

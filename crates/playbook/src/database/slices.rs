@@ -174,13 +174,8 @@ impl LearningDb {
     pub(crate) fn judged_rows(&self, rows: &BTreeSet<i64>) -> Result<BTreeSet<i64>, DatabaseError> {
         self.database.query(|db| {
             let mut query = db.prepare("SELECT 1 FROM judged WHERE row = ?")?;
-            let mut judged = BTreeSet::new();
-            for row in rows {
-                if query.exists([row])? {
-                    judged.insert(*row);
-                }
-            }
-            Ok(judged)
+            let judged = |row: &i64| query.exists([row]).map(|exists| exists.then_some(*row)).transpose();
+            rows.iter().filter_map(judged).collect()
         })
     }
 }

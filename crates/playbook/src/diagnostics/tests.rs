@@ -8,21 +8,19 @@ use longhaul_core::{GiveUpReason, Moment, Span};
 use std::fs;
 use std::path::Path;
 
-const TIMEOUT: MessagesError = MessagesError::Timeout { timeout: Span::from_secs(30) };
+fn timeout() -> MessagesError {
+    MessagesError::timeout(Span::from_secs(30))
+}
 
 #[test]
 fn writes_same_lines_as_hooks() {
     let check = |event: RequestEvent<'_>, expected: Expect| {
         expected.assert_eq(&line("extract_keypoints", event).unwrap_or_default());
     };
-    let retrying = |request, wait| RequestEvent::Retrying {
-        request,
-        requests_max: 3,
-        error: &TIMEOUT,
-        wait: Span(wait),
-    };
-    let given_up =
-        |request, reason| RequestEvent::GivenUp { request, requests_max: 3, error: &TIMEOUT, reason };
+    let error = &timeout();
+    let retrying =
+        |request, wait| RequestEvent::Retrying { request, requests_max: 3, error, wait: Span(wait) };
+    let given_up = |request, reason| RequestEvent::GivenUp { request, requests_max: 3, error, reason };
     check(
         retrying(1, 2_049),
         expect![
@@ -90,7 +88,7 @@ fn writes_only_if_project_enables_diagnostics() {
     let given_up = RequestEvent::GivenUp {
         request: 3,
         requests_max: 3,
-        error: &TIMEOUT,
+        error: &timeout(),
         reason: GiveUpReason::RetriesExhausted,
     };
     let write_all = || {

@@ -125,7 +125,7 @@ impl Judge for ApiJudge {
                 Err(error) => error,
             };
             let now = self.clock.now();
-            match call.on_failure(&self.policy, now, error.call_error(), error.retry_after()) {
+            match call.on_failure(&self.policy, now, error.call_error, error.retry_after) {
                 CallDecision::Retry { at } => {
                     let wait = at.since(now.at);
                     let error = &error;
@@ -136,8 +136,8 @@ impl Judge for ApiJudge {
                     let given_up = RequestEvent::GivenUp { request, requests_max, error: &error, reason };
                     observer(now.at, given_up);
                     return Err(JudgeError {
-                        fault: error.fault(),
-                        retry: RetryAdvice::after_fault(error.fault(), not_before),
+                        fault: error.fault,
+                        retry: RetryAdvice::after_fault(error.fault, not_before),
                         message: describe(&error, reason, request),
                         requests: request,
                     });

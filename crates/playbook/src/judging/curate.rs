@@ -2,7 +2,7 @@
 //! transcript: text from a transcript reaches a playbook only through two judges.
 
 use super::question::{JudgeQuestion, JudgingError, ask, render_playbook};
-use super::reflection::Reflection;
+use super::reflect::Reflection;
 use crate::templates::{Template, Templates};
 use crate::{Judge, Playbook};
 use serde_json::Value;

@@ -78,7 +78,7 @@ async fn failure_returns_empty_result() {
         ("fault = { html = {} }", Fault::Network, RetryAdvice::Later(None), 1),
         ("fault = { refusal = {} }", Fault::Refused, RetryAdvice::Never, 1),
         ("fault = { empty = {} }", Fault::Unfinished, RetryAdvice::Never, 1),
-        ("fault = { max_tokens = {} }", Fault::Unfinished, RetryAdvice::Never, 1),
+        ("fault = { pause_turn = {} }", Fault::Unfinished, RetryAdvice::Never, 1),
     ] {
         let project = tempfile::tempdir().expect("there is a temporary folder");
         let (extracted, requests) = ask(&api(side, ANSWER).await, project.path()).await;

@@ -7,24 +7,14 @@ use thiserror::Error;
 
 /// Why a request had no answer.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum MessagesError {
-    #[error("Request timed out after {timeout}")]
-    Timeout { timeout: Span },
-    /// The connection failed, or broke before the answer was complete.
-    #[error("Connection error: {host}: {cause}")]
-    Connection { host: String, cause: String },
-    /// The API rejected this request or failed.
-    #[error("Error code: {status} - {message}")]
-    Status {
-        status: u16,
-        /// Kind and sentence of the API's error.
-        message: String,
-        /// Fault of a 400, if only its sentence reveals it.
-        fault: Option<Fault>,
-        retry_after: Option<Span>,
-    },
-    #[error("Failed to parse response: {cause}")]
-    Validation { cause: String },
+#[error("{message}")]
+pub struct MessagesError {
+    message: String,
+    /// The error that decides whether the request is retried.
+    pub call_error: ApiCallError,
+    pub fault: Fault,
+    /// Delay that the API requests.
+    pub retry_after: Option<Span>,
 }
 
 /// Sentences that reveal the fault of a 400. The vendor wrote them, and its own agent relies on them (Claude
@@ -38,78 +28,61 @@ const SENTENCES: &[(&str, Fault)] = &[
 // Error messages of the API are shown in one line.
 const MESSAGE_CHARS_MAX: usize = 300;
 
-pub(super) fn status_error(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
-    let (kind, sentence) = wire::refusal(body).unwrap_or_default();
-    let parts = [kind.as_str(), sentence.as_str()];
-    let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
-    let message = if message.is_empty() { "it has no error message".to_owned() } else { message };
-    let revealed = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
-    let fault = revealed.filter(|_| status == 400).map(|(_, fault)| *fault);
-    MessagesError::Status { status, message, fault, retry_after }
-}
-
 impl MessagesError {
+    fn new(call_error: ApiCallError, message: String) -> MessagesError {
+        MessagesError { message, call_error, fault: call_error.fault(), retry_after: None }
+    }
+
+    pub(crate) fn timeout(timeout: Span) -> MessagesError {
+        MessagesError::new(ApiCallError::TimedOut, format!("Request timed out after {timeout}"))
+    }
+
+    /// The connection failed, or broke before the answer was complete.
+    pub(super) fn connection(host: &str, cause: &str) -> MessagesError {
+        MessagesError::new(ApiCallError::Unreachable, format!("Connection error: {host}: {cause}"))
+    }
+
+    pub(super) fn invalid_response(cause: &str) -> MessagesError {
+        MessagesError::new(ApiCallError::InvalidResponse, format!("Failed to parse response: {cause}"))
+    }
+
+    /// The API rejected this request or failed.
+    pub(super) fn status(status: u16, body: &[u8], retry_after: Option<Span>) -> MessagesError {
+        let (kind, sentence) = wire::refusal(body).unwrap_or_default();
+        let parts = [kind.as_str(), sentence.as_str()];
+        let message = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": ");
+        let message = if message.is_empty() { "it has no error message" } else { &message };
+        let revealed = SENTENCES.iter().find(|(phrase, _)| sentence.to_ascii_lowercase().contains(phrase));
+        let revealed = revealed.filter(|_| status == 400).map(|(_, fault)| *fault);
+        let error =
+            MessagesError::new(ApiCallError::Status(status), format!("Error code: {status} - {message}"));
+        MessagesError { fault: revealed.unwrap_or(error.fault), retry_after, ..error }
+    }
+
     /// Returns the name of its class in the vendor's SDK for Python.
     pub fn class(&self) -> &'static str {
-        match self {
-            MessagesError::Timeout { .. } => "APITimeoutError",
-            MessagesError::Connection { .. } => "APIConnectionError",
-            MessagesError::Status { status, .. } => match status {
-                400 => "BadRequestError",
-                401 => "AuthenticationError",
-                403 => "PermissionDeniedError",
-                404 => "NotFoundError",
-                409 => "ConflictError",
-                413 => "RequestTooLargeError",
-                422 => "UnprocessableEntityError",
-                429 => "RateLimitError",
-                529 => "OverloadedError",
-                500.. => "InternalServerError",
-                _ => "APIStatusError",
-            },
-            MessagesError::Validation { .. } => "APIResponseValidationError",
-        }
-    }
-
-    /// Returns the error that decides whether the request is retried.
-    pub fn call_error(&self) -> ApiCallError {
-        match self {
-            MessagesError::Timeout { .. } => ApiCallError::TimedOut,
-            MessagesError::Connection { .. } => ApiCallError::Unreachable,
-            MessagesError::Status { status, .. } => ApiCallError::Status(*status),
-            MessagesError::Validation { .. } => ApiCallError::InvalidResponse,
-        }
-    }
-
-    pub fn retry_after(&self) -> Option<Span> {
-        match self {
-            MessagesError::Status { retry_after, .. } => *retry_after,
-            MessagesError::Timeout { .. }
-            | MessagesError::Connection { .. }
-            | MessagesError::Validation { .. } => None,
-        }
-    }
-
-    pub fn fault(&self) -> Fault {
-        match self {
-            MessagesError::Status { fault: Some(fault), .. } => *fault,
-            MessagesError::Status { fault: None, .. }
-            | MessagesError::Timeout { .. }
-            | MessagesError::Connection { .. }
-            | MessagesError::Validation { .. } => self.call_error().fault(),
+        match self.call_error {
+            ApiCallError::TimedOut => "APITimeoutError",
+            ApiCallError::Unreachable => "APIConnectionError",
+            ApiCallError::Status(400) => "BadRequestError",
+            ApiCallError::Status(401) => "AuthenticationError",
+            ApiCallError::Status(403) => "PermissionDeniedError",
+            ApiCallError::Status(404) => "NotFoundError",
+            ApiCallError::Status(409) => "ConflictError",
+            ApiCallError::Status(413) => "RequestTooLargeError",
+            ApiCallError::Status(422) => "UnprocessableEntityError",
+            ApiCallError::Status(429) => "RateLimitError",
+            ApiCallError::Status(529) => "OverloadedError",
+            ApiCallError::Status(500..) => "InternalServerError",
+            ApiCallError::Status(_) => "APIStatusError",
+            ApiCallError::InvalidResponse => "APIResponseValidationError",
         }
     }
 
     /// Removes the secret, which the API or a proxy may have echoed, and truncates the text to one line.
-    pub(super) fn redacted(mut self, secret: &str) -> MessagesError {
-        let text = match &mut self {
-            MessagesError::Timeout { .. } => return self,
-            MessagesError::Connection { cause: text, .. }
-            | MessagesError::Validation { cause: text }
-            | MessagesError::Status { message: text, .. } => text,
-        };
+    pub(super) fn redacted(self, secret: &str) -> MessagesError {
         // The secret is removed before truncating, because half a secret is not recognized.
-        *text = text.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
-        self
+        let message = self.message.replace(secret, "…").chars().take(MESSAGE_CHARS_MAX).collect();
+        MessagesError { message, ..self }
     }
 }

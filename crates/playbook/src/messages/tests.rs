@@ -1,6 +1,5 @@
 //! Tests the client against a scripted API, byte by byte, and counts connections.
 
-use super::error::status_error;
 use super::{Answer, MessagesClient, MessagesError};
 use crate::judge::RetryAdvice;
 use crate::settings::Credential;
@@ -151,7 +150,7 @@ async fn check(response: Response, expected: Expect) {
     let (url, requests) = serve(response).await;
     let error = ask(&url).await.expect_err("there is no answer");
     let host = url.trim_start_matches("http://");
-    let description = format!("{}: {error} ({}, {:?})", error.class(), error.fault(), error.retry_after());
+    let description = format!("{}: {error} ({}, {:?})", error.class(), error.fault, error.retry_after);
     expected.assert_eq(&description.replace(host, "HOST"));
     assert_eq!(requests.lock().expect("no test panics with it").len(), 1, "it was asked again");
 }
@@ -279,7 +278,7 @@ async fn messages_never_contain_key() {
     for before in 0..320 {
         let sentence = format!("{} {KEY} {KEY}", "x".repeat(before));
         let body = serde_json::json!({"error": {"type": "e", "message": sentence}}).to_string();
-        let message = status_error(401, body.as_bytes(), None).redacted(KEY).to_string();
+        let message = MessagesError::status(401, body.as_bytes(), None).redacted(KEY).to_string();
         assert!(!message.contains(&KEY[..3]), "{message}");
         assert!(message.chars().count() < 330, "{message}");
     }
@@ -316,10 +315,10 @@ fn rejects_invalid_settings() {
 fn maps_status_to_fault_and_advice() {
     let check = |status: u16, sentence: &str, class: &str, fault: Fault, retry: RetryAdvice| {
         let body = format!(r#"{{"type":"error","error":{{"type":"e","message":"{sentence}"}}}}"#);
-        let error = status_error(status, body.as_bytes(), None);
+        let error = MessagesError::status(status, body.as_bytes(), None);
         let at = Some(Moment(5));
-        let advice = RetryAdvice::after_fault(error.fault(), at);
-        assert_eq!((error.class(), error.fault(), advice), (class, fault, retry), "{error}");
+        let advice = RetryAdvice::after_fault(error.fault, at);
+        assert_eq!((error.class(), error.fault, advice), (class, fault, retry), "{error}");
     };
     let later = RetryAdvice::Later(Some(Moment(5)));
     check(400, "messages: bad", "BadRequestError", Fault::BadRequest, RetryAdvice::Never);

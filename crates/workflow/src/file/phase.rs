@@ -1,14 +1,19 @@
-//! Checks one phase: needs, prompt, schema, limits and settings of its runs.
+//! Checks one phase: needs, items, prompt, schema, limits, settings of its runs, and reactions to them.
 
 use super::PhaseFile;
 use super::context::FileContext;
-use super::fan_out::{item_source, items_max};
-use super::reactions::reactions;
-use super::tables::{PhaseTable, Text, to_json};
-use crate::error::SourceText;
+use super::tables::{FanOutTable, ITEMS_MAX, PhaseTable, Text, to_json};
+use crate::error::{SourceText, suggestion};
 use crate::template::{PromptScope, template_lines};
-use crate::{ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use crate::{GlobPattern, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
+use longhaul_core::{OutcomeKind, Reaction, Reactions};
 use toml::Spanned;
+
+const FAN_OUT_HINT: &str = "write `list = […]`, `command = \"…\"`, `glob = \"…\"`, `phase = \"…\", pointer = \"/…\"`, or `objectives = \"…\"`";
+/// Items of one iteration without `max_objectives`: a mistake in a command must not start thousands of runs.
+const ITEMS_DEFAULT: u32 = 100;
+/// Each retry is a whole run, so that more is a typing error.
+const RETRIES_MAX: u32 = 100;
 
 pub fn phase_file(
     file: &FileContext<'_>,
@@ -59,6 +64,62 @@ pub fn phase_file(
         time: limits.time,
         reactions: reactions(file, table)?,
     })
+}
+
+fn item_source(
+    file: &FileContext<'_>,
+    fan_out: &Spanned<FanOutTable>,
+) -> Result<ItemSource, WorkflowFileError> {
+    let FanOutTable { list, command, glob, objectives, phase, pointer } = fan_out.get_ref();
+    match (list, command, glob, objectives, phase, pointer) {
+        (Some(list), None, None, None, None, None) if list.get_ref().is_empty() => {
+            let message = "`list` of `fan_out` is empty";
+            Err(file.source.error(list.span(), message, "add items, or remove `fan_out`"))
+        }
+        (Some(list), None, None, None, None, None) => {
+            Ok(ItemSource::List(list.get_ref().iter().map(to_json).collect()))
+        }
+        (None, Some(command), None, None, None, None) => Ok(ItemSource::Lines(file.text(command)?)),
+        (None, None, Some(glob), None, None, None) => {
+            let hint = "write a relative path; `*` matches in one directory, `**` in all";
+            let pattern = GlobPattern::new(&file.text(glob)?);
+            pattern
+                .map(ItemSource::Glob)
+                .map_err(|error| file.source.error(glob.span(), format!("`glob` is wrong: {error}"), hint))
+        }
+        (None, None, None, Some(path), None, None) => Ok(ItemSource::Objectives(file.project_path(path)?)),
+        (None, None, None, None, Some(phase), Some(pointer)) => Ok(ItemSource::Pointer {
+            phase: file.result_phase(phase, pointer)?,
+            pointer: pointer.get_ref().0.clone(),
+        }),
+        _ => Err(file.source.error(
+            fan_out.span(),
+            "`fan_out` needs exactly one source of items",
+            FAN_OUT_HINT,
+        )),
+    }
+}
+
+/// Returns the maximum number of items of one iteration.
+fn items_max(
+    file: &FileContext<'_>,
+    table: &PhaseTable,
+    fan_out: Option<&ItemSource>,
+) -> Result<u32, WorkflowFileError> {
+    let Some(fan_out) = fan_out else {
+        let Some(items_max) = &table.max_objectives else { return Ok(1) };
+        let hint = "add `fan_out`, or remove `max_objectives`";
+        return Err(file.source.error(items_max.span(), "`max_objectives` needs items", hint));
+    };
+    // A list in the file is no mistake of a command.
+    let default = match fan_out {
+        ItemSource::List(items) => u32::try_from(items.len()).unwrap_or(ITEMS_MAX).min(ITEMS_MAX),
+        ItemSource::Lines(_)
+        | ItemSource::Glob(_)
+        | ItemSource::Objectives(_)
+        | ItemSource::Pointer { .. } => ITEMS_DEFAULT,
+    };
+    Ok(table.max_objectives.as_ref().map_or(default, |items_max| items_max.get_ref().0))
 }
 
 /// Checks a template that is written in the file.
@@ -146,4 +207,45 @@ fn replace_texts(
         | toml::Value::Datetime(_) => {}
     }
     Ok(())
+}
+
+/// Returns whether a phase can react to a run with this outcome. `done` needs no reaction, a user's cancellation
+/// always stops, and `partial` is an outcome of workflows.
+fn has_reaction(outcome: OutcomeKind) -> bool {
+    match outcome {
+        OutcomeKind::Failed
+        | OutcomeKind::OverBudget
+        | OutcomeKind::OutOfTime
+        | OutcomeKind::NeedsPerson
+        | OutcomeKind::CheckFailed
+        | OutcomeKind::NotStarted
+        | OutcomeKind::Incomplete
+        | OutcomeKind::Bug
+        | OutcomeKind::RetryLater => true,
+        OutcomeKind::Done | OutcomeKind::Partial | OutcomeKind::Cancelled | OutcomeKind::Suspended => false,
+    }
+}
+
+fn reactions(file: &FileContext<'_>, table: &PhaseTable) -> Result<Reactions, WorkflowFileError> {
+    let mut reactions = Reactions::default();
+    for (key, value) in &table.on {
+        let (outcome, reaction) = (*key.get_ref(), *value.get_ref());
+        if !has_reaction(outcome) {
+            let outcomes = OutcomeKind::ALL.iter().copied().filter(|outcome| has_reaction(*outcome));
+            let names: Vec<&str> = outcomes.map(OutcomeKind::as_str).collect();
+            let hint = suggestion("outcomes", outcome.as_str(), &names);
+            return Err(file.source.error(key.span(), format!("`on` cannot react to `{outcome}`"), hint));
+        }
+        if reaction == Reaction::Park && outcome != OutcomeKind::RetryLater {
+            let message = format!("`{outcome}` cannot park: only `retry_later` has a time to wait for");
+            let hint = "write \"stop\", \"continue\" or { retry = 2 }";
+            return Err(file.source.error(value.span(), message, hint));
+        }
+        if matches!(reaction, Reaction::Retry(retries) if !(1..=RETRIES_MAX).contains(&retries)) {
+            let hint = format!("write a whole number from 1 to {RETRIES_MAX}");
+            return Err(file.source.error(value.span(), "the number of retries is out of range", hint));
+        }
+        reactions.0.insert(outcome, reaction);
+    }
+    Ok(reactions)
 }

@@ -89,8 +89,7 @@ async fn run_scenario(
         let settings = scenario.run.settings.iter();
         spec.agent.args = settings.flat_map(|json| ["--settings".to_owned(), json.clone()]).collect();
         spec.model = Some(scenario.model.clone());
-        let mode = scenario.run.permission_mode.clone();
-        spec.permission_mode = Some(mode.unwrap_or_else(|| "bypassPermissions".to_owned()));
+        spec.permission_mode = Some("bypassPermissions".to_owned());
     });
     let runs = Home::open(Some(dir.join(HOME)), |_| None).map_err(unexpected)?;
     let environment = environment(&api, &home, spec.policy.inner_retries);

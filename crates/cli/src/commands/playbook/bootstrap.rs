@@ -18,8 +18,8 @@ use longhaul::find_agent::claude_config_dir;
 use longhaul_agent::{Prices, estimated_tokens};
 use longhaul_core::Usd;
 use longhaul_playbook::bootstrap::{
-    BootstrapPlan, BootstrapSettings, BootstrapState, Estimator, SessionFilter, TranscriptSource, plan,
-    sessions,
+    BootstrapPlan, BootstrapSettings, BootstrapState, Estimator, SessionFilter, folder_sessions, plan,
+    project_sessions,
 };
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{Judge, LearningDb, LearningPaths, PlaybookFile};
@@ -75,22 +75,22 @@ fn make_plan(
     home: &LearningPaths,
     judge: &dyn Judge,
 ) -> Result<BootstrapPlan, Failure> {
-    let source = match &settings.transcript_dir {
+    let found = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
             let error = format!("cannot look for transcripts in {}: it is not a directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
         }
-        Some(folder) => TranscriptSource::Folder(folder.clone()),
-        None => TranscriptSource::Project {
-            config_dir: claude_config_dir().ok_or_else(|| {
+        Some(folder) => folder_sessions(folder),
+        None => {
+            let config_dir = claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or set AGENTIC_CONTEXT_TRANSCRIPT_DIR";
                 Failure::not_started("cannot find Claude Code's sessions: their directory is unknown", hint)
-            })?,
-            project: project.to_owned(),
-        },
+            })?;
+            project_sessions(&config_dir, project)
+        }
     };
-    let past_sessions = sessions(&source)
-        .or_not_started("cannot look for past sessions", "check that the directory is readable")?;
+    let past_sessions =
+        found.or_not_started("cannot look for past sessions", "check that the directory is readable")?;
     let filter = SessionFilter {
         limit: args.limit.map(Into::into),
         newest_first: args.order == OrderArg::Newest,

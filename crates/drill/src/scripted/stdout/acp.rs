@@ -149,7 +149,6 @@ fn stop_reason(result: &Value) -> &'static str {
         (Some("aborted_tools" | "aborted_streaming"), _) => "cancelled",
         (Some("max_turns"), _) => "max_turn_requests",
         (_, Some("refusal")) => "refusal",
-        _ if result["api_error"] == "max_output_tokens" => "max_tokens",
         _ => "end_turn",
     }
 }

@@ -147,7 +147,7 @@ async fn never_retries_other_4xx() {
         (422, "UnprocessableEntityError", Fault::BadRequest, RetryAdvice::Never),
         (499, "APIStatusError", Fault::BadRequest, RetryAdvice::Never),
     ] {
-        let fault = format!("{{ status = {{ code = {code}, should_retry = true }} }}");
+        let fault = format!("{{ status = {{ code = {code}, headers = {{ x-should-retry = \"true\" }} }} }}");
         check_not_retried(&fault, class, kind, retry).await;
     }
 }
