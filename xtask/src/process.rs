@@ -18,8 +18,8 @@ pub struct ProcessUsage {
     pub children_cpu: Duration,
     /// Peak resident memory, which includes the pages of its files that the kernel can drop.
     peak_kib: u64,
-    /// Highest proportional memory that was seen.
-    pub proportional_kib: u64,
+    /// Highest share of memory that was seen.
+    pub memory_share: MemoryShare,
 }
 
 impl ProcessUsage {
@@ -28,34 +28,57 @@ impl ProcessUsage {
     }
 }
 
+/// A process's share of memory, in KiB.
+#[derive(Clone, Copy, Default)]
+pub struct MemoryShare {
+    /// Its resident memory, with each shared page divided by the number of processes that share it (PSS).
+    pub proportional: u64,
+    /// The pages that only this process maps.
+    pub private: u64,
+}
+
 // The kernel keeps the peak itself, so only a rise after the last probe can be missed.
 const PROBE_INTERVAL: Duration = Duration::from_millis(5);
 // The kernel walks the whole address space of the measured process to answer, which would slow it down.
-const PROPORTIONAL_INTERVAL: Duration = Duration::from_millis(200);
+const SHARE_INTERVAL: Duration = Duration::from_millis(200);
 // `/proc/PID/stat` counts in USER_HZ, which is 100 on every Linux that Rust runs on.
 const TICK: Duration = Duration::from_millis(10);
 
 /// Runs the command to its end and measures its resources. A failing command is an error.
 pub fn measure_command(command: &mut Command) -> io::Result<ProcessUsage> {
     let mut child = command.spawn()?;
-    let (mut peak_kib, mut proportional_kib) = (0, 0);
-    let mut proportional_at = Instant::now();
+    let (mut peak_kib, mut memory_share) = (0, MemoryShare::default());
+    let mut share_at = Instant::now();
     loop {
         peak_kib = peak_kib.max(peak_kib_of(child.id()).unwrap_or(0));
-        if proportional_at <= Instant::now() {
-            proportional_kib = proportional_kib.max(proportional_kib_of(child.id()).unwrap_or(0));
-            proportional_at = Instant::now() + PROPORTIONAL_INTERVAL;
+        if share_at <= Instant::now() {
+            memory_share = memory_share.max(MemoryShare::of(child.id()).unwrap_or_default());
+            share_at = Instant::now() + SHARE_INTERVAL;
         }
         let Stat { state, cpu, children_cpu } = stat(child.id())?;
         if state == 'Z' {
             return match child.wait()? {
-                status if status.success() => {
-                    Ok(ProcessUsage { cpu, children_cpu, peak_kib, proportional_kib })
-                }
+                status if status.success() => Ok(ProcessUsage { cpu, children_cpu, peak_kib, memory_share }),
                 status => Err(io::Error::other(format!("{command:?}: {status}"))),
             };
         }
         sleep(PROBE_INTERVAL);
+    }
+}
+
+impl MemoryShare {
+    pub fn of(pid: u32) -> Option<MemoryShare> {
+        let rollup = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
+        let kib = |name: &str| number_after(&rollup, name);
+        let private = kib("Private_Clean:")? + kib("Private_Dirty:")?;
+        Some(MemoryShare { proportional: kib("Pss:")?, private })
+    }
+
+    fn max(self, other: MemoryShare) -> MemoryShare {
+        MemoryShare {
+            proportional: self.proportional.max(other.proportional),
+            private: self.private.max(other.private),
+        }
     }
 }
 
@@ -86,13 +109,11 @@ pub fn peak_kib_of(pid: u32) -> Option<u64> {
     number_in(&format!("/proc/{pid}/status"), "VmHWM:")
 }
 
-/// Returns the resident memory, with each shared page divided by the number of processes that share it (PSS).
-pub fn proportional_kib_of(pid: u32) -> Option<u64> {
-    number_in(&format!("/proc/{pid}/smaps_rollup"), "Pss:")
+fn number_in(file: &str, name: &str) -> Option<u64> {
+    number_after(&fs::read_to_string(file).ok()?, name)
 }
 
-fn number_in(file: &str, name: &str) -> Option<u64> {
-    let text = fs::read_to_string(file).ok()?;
+fn number_after(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.split_whitespace().next()?.parse().ok()
 }

@@ -24,7 +24,8 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     let mut section = ResultSection::new(
         "The supervisor's own user and system time, including the compaction of the stream file, and its own peak \
          memory. Peak memory includes pages of the program's file; proportional memory (PSS) divides shared pages \
-         by the processes that share them. The agent's time and memory are not included.",
+         by the processes that share them, and private memory leaves them out. The agent's time and memory are \
+         not included.",
     );
     let sizes: &[usize] = if bench.quick { &[1_000, 10_000] } else { &[10_000, 100_000, 1_000_000] };
     for (kind, name, cpu_bar) in [
@@ -48,8 +49,9 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
             section.figure(label("peak memory"), PEAK_BAR_MB, "MB", run.peak_mib());
             peaks.push(run.peak_mib());
             if is_largest {
-                let memory = run.proportional_kib as f64 / 1024.0;
-                section.figure(label("proportional memory"), None, "MB", memory);
+                let share = run.memory_share;
+                section.figure(label("proportional memory"), None, "MB", share.proportional as f64 / 1024.0);
+                section.figure(label("private memory"), None, "MB", share.private as f64 / 1024.0);
             }
         }
         let growth = peaks.last().unwrap_or(&f64::NAN) - peaks.first().unwrap_or(&f64::NAN);

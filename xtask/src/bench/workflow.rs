@@ -3,7 +3,7 @@
 
 use super::Bench;
 use crate::api::{Loopback, scenario};
-use crate::process::{KillOnDrop, proportional_kib_of};
+use crate::process::{KillOnDrop, MemoryShare};
 use crate::processes;
 use crate::programs::succeed;
 use crate::results::ResultSection;
@@ -51,10 +51,10 @@ pub fn bench(bench: &Bench) -> io::Result<ResultSection> {
     while workflow.0.try_wait()?.is_none() {
         let is_ours = |arguments: &str| !arguments.contains("drill-agent");
         let pids = processes::of_program(&program, is_ours);
-        let memory_kib = |pid: u32| proportional_kib_of(pid).unwrap_or(0);
-        let total: u64 = pids.iter().map(|pid| memory_kib(*pid)).sum();
+        let share = |pid: u32| MemoryShare::of(pid).map_or(0, |share| share.proportional);
+        let total: u64 = pids.iter().map(|pid| share(*pid)).sum();
         if total > peak_kib {
-            (peak_kib, count_max, supervisor_kib) = (total, pids.len(), memory_kib(workflow.0.id()));
+            (peak_kib, count_max, supervisor_kib) = (total, pids.len(), share(workflow.0.id()));
         }
         thread::sleep(MEMORY_INTERVAL);
     }
