@@ -281,11 +281,12 @@ fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
 
 /// Describes an outcome: `over_budget (the budget is exhausted)`.
 pub fn describe_outcome(outcome: Outcome) -> String {
-    let reason = match (outcome.limit, outcome.fault) {
-        (Some(limit), _) => Some(format!("{} is exhausted", limit.describe())),
-        (None, Some(fault)) => Some(fault.describe().to_owned()),
-        (None, None) => None,
-    };
-    let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let reason = outcome_reason(outcome).map(|reason| format!(" ({reason})")).unwrap_or_default();
     format!("{}{reason}", outcome.kind)
+}
+
+/// Describes the limit or the fault that led to an outcome.
+pub fn outcome_reason(outcome: Outcome) -> Option<String> {
+    let limit = outcome.limit.map(|limit| format!("{} is exhausted", limit.describe()));
+    limit.or_else(|| outcome.fault.map(|fault| fault.describe().to_owned()))
 }
