@@ -1,6 +1,6 @@
 //! Hints for errors of the libraries: what the user can type or do about them.
 
-use crate::next_commands::quoted;
+use crate::next_commands::{attach_or_cancel, quoted, recover_or_cancel};
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::TransferError;
 use longhaul::workflow::WorktreeError;
@@ -26,8 +26,7 @@ impl Hint for StoreError {
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
             StoreError::MalformedRun(_) => "`@` is the latest run, `@-1` the one before it".to_owned(),
             StoreError::JournalLocked(path) => {
-                let run = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-                format!("follow it with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`")
+                attach_or_cancel(path.parent().and_then(Path::file_name).unwrap_or_default().display())
             }
             StoreError::JournalDamaged { .. } => {
                 "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
@@ -51,9 +50,7 @@ impl Hint for StoreError {
             StoreError::SessionBusy { holder: Some(run), .. } => {
                 format!("wait for run {run} to finish, or stop it with `longhaul cancel {run}`")
             }
-            StoreError::SessionOrphaned { run, .. } => {
-                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
-            }
+            StoreError::SessionOrphaned { run, .. } => recover_or_cancel(run),
             StoreError::SessionBusy { holder: None, .. } => "wait for the other run to finish".to_owned(),
             StoreError::RunExists { run, .. } => {
                 format!("see its state with `longhaul show {run}`, or set LONGHAUL_HOME to another directory")
@@ -62,11 +59,7 @@ impl Hint for StoreError {
                 "choose another --run-id, or continue that run with `longhaul resume {}`",
                 quoted(&dir.to_string_lossy())
             ),
-            StoreError::ProjectBusy { holder, .. } => {
-                format!(
-                    "follow it with `longhaul attach {holder}`, or stop it with `longhaul cancel {holder}`"
-                )
-            }
+            StoreError::ProjectBusy { holder, .. } => attach_or_cancel(holder),
             StoreError::InvalidRunId(_) => {
                 "an id is a few letters like `kmzxqp`; use a file that longhaul wrote".to_owned()
             }
@@ -118,9 +111,7 @@ impl Hint for TransferError {
             TransferError::Worktrees { workflow, is_finished: false } => {
                 format!("finish it with `longhaul recover {workflow}`")
             }
-            TransferError::StillRunning { run, .. } => {
-                format!("continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`")
-            }
+            TransferError::StillRunning { run, .. } => recover_or_cancel(run),
             TransferError::FileExists(_) => {
                 "name another file with --output, or overwrite it with --force".to_owned()
             }

@@ -8,6 +8,7 @@ use longhaul_core::{
     StartupError, Usd, exact_span,
 };
 use longhaul_store::{Journal, RunDir};
+use std::fmt::Display;
 use std::path::Path;
 
 /// Returns the commands that continue the finished run of this directory, the likeliest first. The list is empty
@@ -168,6 +169,16 @@ fn with_more(limits: Limits, limit: Limit) -> Limits {
         // A resumed run gets the same number of attempts again.
         Limit::Attempts => {}
     })
+}
+
+/// Returns the hint about a run or workflow that has a supervisor.
+pub fn attach_or_cancel(target: impl Display) -> String {
+    format!("follow it with `longhaul attach {target}`, or stop it with `longhaul cancel {target}`")
+}
+
+/// Returns the hint about an unfinished run or workflow without a supervisor.
+pub fn recover_or_cancel(target: impl Display) -> String {
+    format!("continue it with `longhaul recover {target}`, or stop it with `longhaul cancel {target}`")
 }
 
 /// Formats an amount for the command line: in cents, or with more digits if the amount has them.

@@ -53,6 +53,15 @@ pub fn cancels() -> Result<mpsc::Receiver<CancelSource>, Failure> {
     Ok(receiver)
 }
 
+/// Does this work until its end, or until the first signal, whose source is the inner error. Must be called on a runtime.
+pub async fn until_cancelled<W: IntoFuture>(work: W) -> Result<Result<W::Output, CancelSource>, Failure> {
+    let mut cancels = cancels()?;
+    tokio::select! {
+        output = work.into_future() => Ok(Ok(output)),
+        Some(source) = cancels.recv() => Ok(Err(source)),
+    }
+}
+
 /// Returns whether a signal has arrived that cancels or suspends, perhaps long ago.
 pub fn has_received() -> bool {
     RECEIVED.load(Ordering::Relaxed)

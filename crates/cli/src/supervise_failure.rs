@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::hints::agent_hint;
-use crate::next_commands::{commands_of, quoted};
+use crate::next_commands::{attach_or_cancel, commands_of, quoted, recover_or_cancel};
 use crate::open_home;
 use longhaul::find_agent::AgentError;
 use longhaul::{RunError, SuperviseError};
@@ -52,8 +52,7 @@ fn hint(error: &SuperviseError) -> Option<String> {
                 .to_owned(),
         ),
         SuperviseError::RunningElsewhere { dir, .. } => {
-            let dir = quoted(&dir.to_string_lossy());
-            Some(format!("follow it with `longhaul attach {dir}`, or stop it with `longhaul cancel {dir}`"))
+            Some(attach_or_cancel(quoted(&dir.to_string_lossy())))
         }
         SuperviseError::MissingVariables { run, .. } => Some(format!(
             "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
@@ -68,9 +67,7 @@ fn hint(error: &SuperviseError) -> Option<String> {
             }
         }),
         SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` starts one")),
-        SuperviseError::NotFinished(run) | SuperviseError::Orphaned(run) => Some(format!(
-            "continue it with `longhaul recover {run}`, or stop it with `longhaul cancel {run}`"
-        )),
+        SuperviseError::NotFinished(run) | SuperviseError::Orphaned(run) => Some(recover_or_cancel(run)),
         SuperviseError::SettingsInUse(run) => {
             Some(format!("stop it with `longhaul cancel {run}`, then resume it with the change"))
         }

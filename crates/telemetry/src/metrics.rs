@@ -63,7 +63,9 @@ impl Metrics {
         let attributes = with(common, [operation, KeyValue::new(attributes::RESPONSE_MODEL, model)]);
         self.duration.record(seconds(turn.ended_at.since(turn.started_at)), &attributes);
         let Some(usage) = turn.usage else { return };
-        let input = usage.input_tokens + usage.cache_read_input_tokens + usage.cache_creation_input_tokens;
+        let input = [usage.cache_read_input_tokens, usage.cache_creation_input_tokens]
+            .into_iter()
+            .fold(usage.input_tokens, u64::saturating_add);
         for (kind, tokens) in [("input", input), ("output", usage.output_tokens)] {
             self.tokens.record(tokens, &with(&attributes, [KeyValue::new(attributes::TOKEN_TYPE, kind)]));
         }

@@ -60,12 +60,9 @@ pub struct LearningArgs {
 impl LearningArgs {
     /// Returns the flags that reproduce these values, without defaults.
     pub fn flags(&self) -> Vec<String> {
-        let judge = match self.judge {
-            JudgeKind::Api => Vec::new(),
-            JudgeKind::Claude => vec!["--judge".to_owned(), JudgeKind::Claude.as_str().to_owned()],
-        };
+        let judge = (self.judge != JudgeKind::Api).then(|| ["--judge".to_owned(), self.judge.to_string()]);
         let max_tokens = self.max_tokens.map(|tokens| ["--max-tokens".to_owned(), tokens.to_string()]);
-        judge.into_iter().chain(max_tokens.into_iter().flatten()).collect()
+        judge.into_iter().chain(max_tokens).flatten().collect()
     }
 }
 

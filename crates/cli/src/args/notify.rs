@@ -1,6 +1,7 @@
 //! The flags that report a run's decisions to people and other programs.
 
 use clap::Args;
+use std::fmt;
 use std::path::PathBuf;
 
 /// The channels that receive notifications of a run.
@@ -34,13 +35,6 @@ pub struct EventsArgs {
     pub events: Option<EventsDestination>,
 }
 
-impl EventsArgs {
-    /// Returns whether stdout is reserved for the events.
-    pub fn are_on_stdout(&self) -> bool {
-        self.events == Some(EventsDestination::Stdout)
-    }
-}
-
 /// Receiver of the events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventsDestination {
@@ -48,6 +42,16 @@ pub enum EventsDestination {
     /// A descriptor that this program was started with.
     Descriptor(u16),
     File(PathBuf),
+}
+
+impl fmt::Display for EventsDestination {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EventsDestination::Stdout => out.write_str("stdout"),
+            EventsDestination::Descriptor(number) => write!(out, "fd:{number}"),
+            EventsDestination::File(path) => path.display().fmt(out),
+        }
+    }
 }
 
 fn destination(text: &str) -> Result<EventsDestination, String> {

@@ -40,19 +40,14 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
         observers.push(&mut stream);
     }
     observers.push(&mut screen);
-    let result = runtime.block_on(async {
-        let mut cancels = signals::cancels()?;
-        tokio::select! {
-            followed = supervisor.observe(start, &mut observers) => Ok(Ok(followed?)),
-            Some(by) = cancels.recv() => Ok::<_, Failure>(Err(by)),
-        }
-    });
+    let followed = runtime.block_on(signals::until_cancelled(supervisor.observe(start, &mut observers)));
     screen.close();
     // The writer ends when nothing can send events any more.
     drop(events_of_run);
     events::close(events);
-    match result? {
+    match followed? {
         Ok(report) => {
+            let report = report?;
             if prints_report {
                 print_end(global, &report);
             }

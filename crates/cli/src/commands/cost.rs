@@ -3,11 +3,11 @@
 //! Keeps reported and estimated cost apart. The requests of a playbook judge are included, as usage by the
 //! agent `playbook` in no run.
 
-use crate::args::{CostArgs, GlobalArgs, GroupBy, OutputFormat};
+use crate::args::{CostArgs, GlobalArgs, GroupBy};
 use crate::failure::Failure;
 use crate::output::envelope::EnvelopeUsage;
 use crate::output::envelope_text::grouped;
-use crate::output::pager::page;
+use crate::output::pager::page_output;
 use crate::output::phrases::money;
 use crate::output::table::{Column, hide_columns, table};
 use crate::output::time::TimeFormat;
@@ -104,18 +104,12 @@ pub fn cost(global: &GlobalArgs, args: &CostArgs) -> Result<u8, Failure> {
         output::print_text(&csv(&costs));
         return Ok(0);
     }
-    match output::format(global) {
-        OutputFormat::Text if costs.rows.is_empty() => {
-            let period = if args.all || args.since.is_some() {
-                ""
-            } else {
-                " in the last 30 days; --all looks further back"
-            };
-            output::print_text(&format!("no spending{period}\n"));
-        }
-        OutputFormat::Text => page(global, &text(&costs, output::width())),
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&costs),
-    }
+    let is_default_period = !args.all && args.since.is_none();
+    page_output(global, &costs, || match costs.rows.as_slice() {
+        [] if is_default_period => "no spending in the last 30 days; --all looks further back\n".to_owned(),
+        [] => "no spending\n".to_owned(),
+        _ => text(&costs, output::width()),
+    });
     Ok(0)
 }
 

@@ -18,7 +18,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Output of the command.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GcOutput {
     /// Whether nothing was removed. The other fields then describe the plan.
@@ -79,14 +79,7 @@ pub fn gc(global: &GlobalArgs, args: &GcArgs) -> Result<u8, Failure> {
     let unfinished: BTreeSet<RunId> =
         unfinished.into_iter().filter_map(|run| Some(run.workflow?.id)).collect();
     let now = output::now();
-    let mut collected = GcOutput {
-        dry_run: args.dry_run,
-        runs: Vec::new(),
-        workflows: Vec::new(),
-        bytes: 0,
-        retained: BTreeMap::new(),
-        failures: BTreeSet::new(),
-    };
+    let mut collected = GcOutput { dry_run: args.dry_run, ..GcOutput::default() };
     for (index, unit) in units(&home, finished)?.into_iter().enumerate() {
         let has_unfinished_run = unit.workflow.as_ref().is_some_and(|dir| unfinished.contains(dir.id()));
         collect(&home, args, (index, now), unit, has_unfinished_run, &mut collected);

@@ -83,25 +83,21 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
 
 /// Returns the format: that of `--format`, else that of the global flags, else a page.
 fn format(global: &GlobalArgs, args: &ReportArgs) -> Result<ReportFormat, Failure> {
-    let format = match (args.format, global.output_format) {
-        (
-            Some(ReportFormat::Html | ReportFormat::Text),
-            Some(OutputFormat::Json | OutputFormat::StreamJson),
-        ) => {
-            return Err(Failure::usage(
-                "--format and --output-format name different formats",
-                "drop one of --format, --json and --output-format",
-            ));
-        }
-        (Some(format), _) => format,
+    let of_other_output = global.output_format.map(|format| match format {
+        OutputFormat::Text => ReportFormat::Text,
+        OutputFormat::Json | OutputFormat::StreamJson => ReportFormat::Json,
+    });
+    match (args.format, of_other_output) {
+        (Some(ReportFormat::Html | ReportFormat::Text), Some(ReportFormat::Json)) => Err(Failure::usage(
+            "--format and --output-format name different formats",
+            "drop one of --format, --json and --output-format",
+        )),
+        (Some(format), _) => Ok(format),
         // An output file with an HTML extension receives a page, even if other output is text.
-        (None, Some(OutputFormat::Text)) if is_page(args) => ReportFormat::Html,
-        (None, Some(OutputFormat::Text)) => ReportFormat::Text,
-        (None, Some(OutputFormat::Json | OutputFormat::StreamJson)) => ReportFormat::Json,
+        (None, Some(ReportFormat::Text)) if is_page(args) => Ok(ReportFormat::Html),
         // The default is a page, whatever stdout is connected to.
-        (None, None) => ReportFormat::Html,
-    };
-    Ok(format)
+        (None, other) => Ok(other.unwrap_or(ReportFormat::Html)),
+    }
 }
 
 fn is_page(args: &ReportArgs) -> bool {

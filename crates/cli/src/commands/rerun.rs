@@ -38,7 +38,11 @@ struct RerunTarget {
 
 pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
-    let dirs = if args.failed { failed(&home, args.since)? } else { find_runs(&home, &args.runs)? };
+    let dirs = if args.failed {
+        failed(&home, args.since)?
+    } else {
+        args.runs.iter().map(|run| open_home::find_run(&home, run)).collect::<Result<_, _>>()?
+    };
     for dir in &dirs {
         check_workspace(dir)?;
     }
@@ -76,10 +80,6 @@ fn prepare(args: &ChangeArgs, dir: &RunDir) -> Result<RunRequest, Failure> {
     let plan = dir.plan()?;
     let spec = changes::from_flags(args, &plan.spec, None)?;
     Ok(rerun_request(dir, spec)?)
-}
-
-fn find_runs(home: &Home, runs: &[String]) -> Result<Vec<RunDir>, Failure> {
-    runs.iter().map(|run| open_home::find_run(home, run)).collect()
 }
 
 /// Returns the last run of each failed task, oldest first, which is the order of the original requests. Prints the runs

@@ -5,10 +5,10 @@ mod watch;
 use super::loop_workflow;
 use super::runs::{Row, RowState, activity, table};
 use super::workflow_lines::{self, phases_lines};
-use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
+use crate::args::{GlobalArgs, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
-use crate::output::pager::page;
+use crate::output::pager::page_output;
 use crate::workflow_history::add_live_costs;
 use crate::{open_home, open_ledger, output, prompt_arg};
 use longhaul_core::{OutcomeKind, Span};
@@ -72,37 +72,32 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
     if args.watch {
         return watch::watch();
     }
-    let now = output::now();
     let status = read(args)?;
-    match output::format(global) {
-        OutputFormat::Text if status.runs.is_empty() && status.workflows.is_empty() => {
-            output::print_text("no unfinished runs; `longhaul runs` lists all runs\n")
-        }
-        OutputFormat::Text => {
-            let colors = Colors::stdout();
-            let activities =
-                status.runs.iter().map(|run| (run.row.entry.id.to_string(), run.activity.clone()));
-            let runs = activities.collect();
-            let trees = status.workflows.iter().map(|workflow| tree(workflow, Some(&runs), colors));
-            let trees: String = trees.collect();
-            let in_tree = |run: &&ActiveRun| {
-                let position = run.row.entry.workflow.as_ref();
-                position.is_some_and(|position| {
-                    status.workflows.iter().any(|workflow| workflow.workflow_id == position.id)
-                })
-            };
-            let others = status.runs.iter().filter(|run| !in_tree(run));
-            let rows: Vec<_> = others.map(|run| (&run.row, Some(run.activity.clone()))).collect();
-            let table = if rows.is_empty() {
-                String::new()
-            } else {
-                table::runs(&rows, now, output::width(), colors)
-            };
-            page(global, &(trees + &table));
-        }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&status),
-    }
+    page_output(global, &status, || text(&status));
     Ok(0)
+}
+
+fn text(status: &StatusOutput) -> String {
+    if status.runs.is_empty() && status.workflows.is_empty() {
+        return "no unfinished runs; `longhaul runs` lists all runs\n".to_owned();
+    }
+    let colors = Colors::stdout();
+    let activities = status.runs.iter().map(|run| (run.row.entry.id.to_string(), run.activity.clone()));
+    let activities = activities.collect();
+    let mut text: String =
+        status.workflows.iter().map(|workflow| tree(workflow, Some(&activities), colors)).collect();
+    let others = status.runs.iter().filter(|run| !is_of_workflow(&run.row, &status.workflows));
+    let rows: Vec<_> = others.map(|run| (&run.row, Some(run.activity.clone()))).collect();
+    if !rows.is_empty() {
+        text += &table::runs(&rows, output::now(), output::width(), colors);
+    }
+    text
+}
+
+/// Returns whether one of these workflows started a run.
+fn is_of_workflow(row: &Row, workflows: &[WorkflowStatus]) -> bool {
+    let position = row.entry.workflow.as_ref();
+    position.is_some_and(|position| workflows.iter().any(|workflow| workflow.workflow_id == position.id))
 }
 
 pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
@@ -122,10 +117,8 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
         .filter(|status| args.workflow.is_some() || status.returncode.is_none())
         .collect();
     let is_shown = |row: &Row| {
-        let position = row.entry.workflow.as_ref();
-        let is_of_workflow =
-            position.is_some_and(|position| workflows.iter().any(|shown| shown.workflow_id == position.id));
-        is_of_workflow || args.workflow.is_none() && is_in_project(Path::new(&row.entry.project))
+        is_of_workflow(row, &workflows)
+            || args.workflow.is_none() && is_in_project(Path::new(&row.entry.project))
     };
     let runs: Vec<ActiveRun> = unfinished(&home)?.into_iter().filter(is_shown).map(ActiveRun::new).collect();
     let count = |state| runs.iter().filter(|run| run.row.state == state).count();

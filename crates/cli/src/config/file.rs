@@ -76,41 +76,34 @@ impl Reader<'_> {
         for (key, value) in in_order(table.get_ref()) {
             let line = line_at(text, key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
-                (PROFILE, DeValue::Table(profiles)) => file.profiles = self.profiles(text, profiles)?,
-                (PROFILE, _) => {
-                    let hint = format!(
-                        "select one with `{DEFAULT_PROFILE} = \"NAME\"`, define one with `[profile.NAME]`"
-                    );
-                    return Err(self.failure_at(line, "`profile` must be a table of profiles", hint));
+                (PROFILE, profiles) => {
+                    let profiles = profiles.as_table().ok_or_else(|| {
+                        let hint = format!(
+                            "select one with `{DEFAULT_PROFILE} = \"NAME\"`, define one with `[profile.NAME]`"
+                        );
+                        self.failure_at(line, "`profile` must be a table of profiles", hint)
+                    })?;
+                    file.profiles = self.profiles(text, profiles)?;
                 }
-                (DEFAULT_PROFILE, DeValue::String(name)) => {
-                    default_profile = Some((line, name.clone().into_owned()))
-                }
-                (DEFAULT_PROFILE, _) => {
-                    return Err(self.failure_at(
-                        line,
-                        "`default_profile` must be a string",
-                        "name one of the file's profiles, in quotes",
-                    ));
+                (DEFAULT_PROFILE, name) => {
+                    let name = name.as_str().ok_or_else(|| {
+                        let hint = "name one of the file's profiles, in quotes";
+                        self.failure_at(line, "`default_profile` must be a string", hint)
+                    })?;
+                    default_profile = Some((line, name.to_owned()));
                 }
                 (name, DeValue::Table(keys)) => {
                     let table = self.table(line, name)?;
-                    file.tables.insert(
-                        table,
-                        self.settings(text, Section { table: Some(table), profile: None }, keys)?,
-                    );
+                    let section = Section { table: Some(table), profile: None };
+                    file.tables.insert(table, self.settings(text, section, keys)?);
                 }
                 (_, _) => file.plain.push(self.setting(text, Section::default(), key, value)?),
             }
         }
         if let Some((line, name)) = default_profile {
             if !file.profiles.contains_key(&name) {
-                let hint = profiles_hint(&name, file.profiles.keys());
-                return Err(self.failure_at(
-                    line,
-                    format!("there is no profile `{name}` in this file"),
-                    hint,
-                ));
+                let error = format!("there is no profile `{name}` in this file");
+                return Err(self.failure_at(line, error, profiles_hint(&name, file.profiles.keys())));
             }
             file.profile = Some(name);
         }
@@ -127,16 +120,11 @@ impl Reader<'_> {
             let line = line_at(text, name.span().start);
             let name = name.get_ref().as_ref();
             let DeValue::Table(keys) = value.get_ref() else {
-                return Err(self.failure_at(
-                    line,
-                    format!("profile `{name}` must be a table"),
-                    "define it with `[profile.NAME]`",
-                ));
+                let error = format!("profile `{name}` must be a table");
+                return Err(self.failure_at(line, error, "define it with `[profile.NAME]`"));
             };
-            read.insert(
-                name.to_owned(),
-                self.settings(text, Section { table: None, profile: Some(name) }, keys)?,
-            );
+            let section = Section { table: None, profile: Some(name) };
+            read.insert(name.to_owned(), self.settings(text, section, keys)?);
         }
         Ok(read)
     }
@@ -193,15 +181,16 @@ impl Reader<'_> {
     /// Returns the key with this name if it is allowed here.
     fn key(&self, line: usize, table: Option<&str>, name: &str) -> Result<&Key<'_>, Failure> {
         let Some(key) = self.keys.find(table, name) else { return Err(self.unknown(line, table, name)) };
-        match (self.owner, key.trust) {
-            (FileOwner::Project, ProjectTrust::UserOnly(reason)) => {
+        if self.owner == FileOwner::User {
+            return Ok(key);
+        }
+        match key.trust {
+            ProjectTrust::UserOnly(reason) => {
                 let error = format!("`{}` cannot be set by a project: {reason}", key.path());
-                let file = self
-                    .user_file
-                    .map_or_else(|| "your own file".to_owned(), |path| path.display().to_string());
+                let file = self.user_file.unwrap_or(Path::new("your own file")).display();
                 Err(self.failure_at(line, error, format!("put it into {file}, or pass it with each run")))
             }
-            (FileOwner::Project, ProjectTrust::Trusted(reason)) if self.trust != FileTrust::Trusted => {
+            ProjectTrust::Trusted(reason) if self.trust != FileTrust::Trusted => {
                 let cause = match self.trust {
                     FileTrust::Changed => "the file changed since you trusted it",
                     FileTrust::Unknown | FileTrust::Trusted => "you have not trusted this file",
@@ -212,26 +201,19 @@ impl Reader<'_> {
                     format!("read the file, then type `longhaul config trust --cwd {}`", quoted(&folder));
                 Err(self.failure_at(line, error, hint))
             }
-            (
-                FileOwner::Project,
-                ProjectTrust::Trusted(_)
-                | ProjectTrust::Any
-                | ProjectTrust::OnlyLower
-                | ProjectTrust::OnlyAdd
-                | ProjectTrust::OnlyIfUnset,
-            )
-            | (FileOwner::User, _) => Ok(key),
+            ProjectTrust::Trusted(_)
+            | ProjectTrust::Any
+            | ProjectTrust::OnlyLower
+            | ProjectTrust::OnlyAdd
+            | ProjectTrust::OnlyIfUnset => Ok(key),
         }
     }
 
     fn unknown(&self, line: usize, table: Option<&str>, name: &str) -> Failure {
         let flat = name.trim_start_matches('-').replace('-', "_");
         if let Some(key) = self.keys.find(table, &flat) {
-            return self.failure_at(
-                line,
-                format!("there is no key `{name}`"),
-                format!("it is spelled `{}`", key.name),
-            );
+            let hint = format!("it is spelled `{}`", key.name);
+            return self.failure_at(line, format!("there is no key `{name}`"), hint);
         }
         if let Some(reason) = flag_only_reason(&flat) {
             let error = format!("`{name}` cannot be configured: {reason}");
@@ -270,33 +252,14 @@ impl Reader<'_> {
                 return Ok(if *is_on { vec!["true".to_owned()] } else { Vec::new() });
             }
             (ValueKind::List, DeValue::Array(elements)) => {
-                let mut values_by_line = Vec::new();
-                for element in elements {
+                let word_at = |element: &Spanned<DeValue<'_>>| {
                     let line = line_at(text, element.span().start);
-                    let DeValue::String(text) = element.get_ref() else { return Err(kind_error(line)) };
-                    values_by_line.push((line, text.clone().into_owned()));
-                }
-                values_by_line
+                    let word = element.get_ref().as_str().ok_or_else(|| kind_error(line))?;
+                    Ok((line, word.to_owned()))
+                };
+                elements.iter().map(word_at).collect::<Result<Vec<_>, Failure>>()?
             }
-            (ValueKind::Text | ValueKind::Amount, DeValue::String(text)) => {
-                vec![(line, text.clone().into_owned())]
-            }
-            (ValueKind::Path, DeValue::String(text)) => vec![(line, self.absolute(text))],
-            (ValueKind::Count | ValueKind::Amount, DeValue::Integer(number)) if number.radix() == 10 => {
-                vec![(line, number.as_str().to_owned())]
-            }
-            (ValueKind::Amount, DeValue::Float(number)) => vec![(line, number.as_str().to_owned())],
-            (
-                ValueKind::Switch
-                | ValueKind::Count
-                | ValueKind::Amount
-                | ValueKind::Text
-                | ValueKind::Path
-                | ValueKind::List,
-                _,
-            ) => {
-                return Err(kind_error(line));
-            }
+            (kind, value) => vec![(line, self.word(kind, value).ok_or_else(|| kind_error(line))?)],
         };
         for (line, word) in &values_by_line {
             self.keys.validate(key, word).map_err(|reason| {
@@ -318,6 +281,21 @@ impl Reader<'_> {
         let resolved =
             |(_, word): (usize, String)| if is_relative(&word) { self.absolute(&word) } else { word };
         Ok(values_by_line.into_iter().map(resolved).collect())
+    }
+
+    /// Returns a single value as it would be typed, or `None` if it has another type.
+    fn word(&self, kind: ValueKind, value: &DeValue<'_>) -> Option<String> {
+        let text = value.as_str();
+        match kind {
+            ValueKind::Switch | ValueKind::List => None,
+            ValueKind::Text => text.map(str::to_owned),
+            ValueKind::Path => text.map(|text| self.absolute(text)),
+            ValueKind::Count => integer(value),
+            ValueKind::Amount => {
+                let float = || value.as_float().map(|number| number.as_str());
+                text.or_else(float).map(str::to_owned).or_else(|| integer(value))
+            }
+        }
     }
 
     /// Resolves a path against the directory of the file.
@@ -358,6 +336,11 @@ pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) ->
         (_, Some(near)) => format!("did you mean {near}? There are {}", names.join(", ")),
         (names, None) => format!("there are {}", names.join(", ")),
     }
+}
+
+/// Returns the digits of a decimal integer.
+fn integer(value: &DeValue<'_>) -> Option<String> {
+    value.as_integer().filter(|number| number.radix() == 10).map(|number| number.as_str().to_owned())
 }
 
 /// Returns the line of this byte, starting at 1.

@@ -70,27 +70,15 @@ impl ValueKind {
     /// Returns the words of a value as they would be typed. A switch that is off has none. Returns `None` if the value has
     /// another type.
     pub fn words(self, value: &Value) -> Option<Vec<String>> {
-        match (self, value) {
-            (ValueKind::Switch, Value::Bool(is_on)) => {
-                Some(is_on.then(|| "true".to_owned()).into_iter().collect())
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        match self {
+            ValueKind::Switch => {
+                value.as_bool().map(|is_on| is_on.then(|| "true".to_owned()).into_iter().collect())
             }
-            (ValueKind::List, Value::Array(items)) => {
-                items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
-            }
-            (ValueKind::Text | ValueKind::Amount | ValueKind::Path, Value::String(text)) => {
-                Some(vec![text.clone()])
-            }
-            (ValueKind::Count, Value::Number(number)) if number.is_u64() => Some(vec![number.to_string()]),
-            (ValueKind::Amount, Value::Number(number)) => Some(vec![number.to_string()]),
-            (
-                ValueKind::Switch
-                | ValueKind::Count
-                | ValueKind::Amount
-                | ValueKind::Text
-                | ValueKind::Path
-                | ValueKind::List,
-                _,
-            ) => None,
+            ValueKind::List => value.as_array()?.iter().map(text).collect(),
+            ValueKind::Count => value.as_u64().map(|number| vec![number.to_string()]),
+            ValueKind::Amount if value.is_number() => Some(vec![value.to_string()]),
+            ValueKind::Amount | ValueKind::Text | ValueKind::Path => text(value).map(|text| vec![text]),
         }
     }
 }

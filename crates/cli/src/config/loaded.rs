@@ -6,7 +6,7 @@ use super::find::{self, ConfigFiles};
 use super::keys::{Key, Keys, PROFILE, ValueKind};
 use super::layers::{ChosenProfile, Values, merge};
 use crate::args::ConfigSourceArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use std::env;
 use std::ffi::OsString;
 use std::path::Path;
@@ -65,25 +65,17 @@ pub fn variables(
     for key in keys.plain().filter(|key| is_read(key)) {
         let Some(variable) = key.variable() else { continue };
         let Some(text) = utf8_value(&variable, value(&variable))? else { continue };
-        let values = match (key.kind, text.as_str()) {
-            (ValueKind::Switch, "0") => Vec::new(),
-            (ValueKind::Switch, "1") => vec!["true".to_owned()],
-            (ValueKind::Switch, _) => {
-                let error = format!("cannot read {variable}: `{text}` is neither 1 nor 0");
-                return Err(Failure::usage(error, "set it to 1, or unset it"));
-            }
-            (
-                ValueKind::Count | ValueKind::Amount | ValueKind::Text | ValueKind::Path | ValueKind::List,
-                _,
-            ) => {
-                keys.validate(key, &text).map_err(|reason| {
-                    Failure::usage(
-                        format!("cannot read {variable}: `{text}`: {reason}"),
-                        "fix it, or unset it",
-                    )
-                })?;
-                vec![text]
-            }
+        let values = if key.kind != ValueKind::Switch {
+            keys.validate(key, &text)
+                .or_usage(format!("cannot read {variable}: `{text}`"), "fix it, or unset it")?;
+            vec![text]
+        } else if text == "1" {
+            vec!["true".to_owned()]
+        } else if text == "0" {
+            Vec::new()
+        } else {
+            let error = format!("cannot read {variable}: `{text}` is neither 1 nor 0");
+            return Err(Failure::usage(error, "set it to 1, or unset it"));
         };
         settings.push(Setting { key: key.name.clone(), values, origins: vec![Origin::Variable(variable)] });
     }

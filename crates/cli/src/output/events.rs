@@ -8,7 +8,7 @@ mod writer;
 
 pub use writer::{Queue, Writer};
 
-use crate::args::{EventsArgs, EventsDestination, GlobalArgs};
+use crate::args::{EventsArgs, GlobalArgs};
 use crate::failure::Failure;
 use longhaul::{Observer, StepView};
 use longhaul_core::{Moment, Record, RunId, Step};
@@ -19,13 +19,8 @@ use writer::QueuedEvents;
 /// Opens the destination that the flag names. A destination that cannot be written to is rejected.
 pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
-    let name = match destination {
-        EventsDestination::Stdout => "stdout".to_owned(),
-        EventsDestination::Descriptor(number) => format!("fd:{number}"),
-        EventsDestination::File(path) => path.display().to_string(),
-    };
     let opened = destination::open(destination, global, detached)?;
-    Ok(Some(Writer::start(name, args.are_on_stdout(), opened)))
+    Ok(Some(Writer::start(destination, opened)))
 }
 
 /// Writes the remaining events and warns of lost ones.
@@ -100,6 +95,7 @@ impl Observer for Events {
 mod tests {
     use super::sink::Sink;
     use super::{Events, Writer};
+    use crate::args::EventsDestination;
     use longhaul::{Observer, StepView};
     use longhaul_core::{Event, Moment, Now, Preset, Run, SessionId, SessionPlan};
     use std::fs::{self, File};
@@ -111,7 +107,7 @@ mod tests {
         let written = |is_synced: bool| {
             let opened = File::options().read(true).append(true).open(&file);
             let opened = Sink::File(opened.expect("it exists"));
-            let writer = Writer::start("events".to_owned(), false, opened);
+            let writer = Writer::start(&EventsDestination::File("events".into()), opened);
             let (mut run, policy) = (Run::new(), Preset::Default.policy());
             let mut events = Events::new(writer.queue());
             events.on_start(&"kmzxqp".into(), Path::new("/run"));

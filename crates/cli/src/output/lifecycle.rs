@@ -86,14 +86,9 @@ impl Lifecycle {
     /// Emits the start of the run. Without answers from the user, defaults answer the agent's questions.
     pub fn emit_start(&self) {
         if !self.has_answers {
-            self.emit(
-                "decision_needed",
-                Data {
-                    reason: Some("using_default_answers"),
-                    message: Some("no answers were given; defaults decide"),
-                    ..Data::default()
-                },
-            );
+            let reason = Some("using_default_answers");
+            let message = Some("no answers were given; defaults decide");
+            self.emit("decision_needed", Data { reason, message, ..Data::default() });
         }
     }
 

@@ -66,11 +66,10 @@ impl LiveView {
     }
 }
 
-/// Returns the label of a run: `kmzxqp`, or `nightly (kmzxqp)`.
+/// Returns the label of a run by its directory.
 pub fn label(run: &RunId, dir: &Path) -> String {
     let plan = RunDir::from_path(dir.to_owned()).and_then(|dir| dir.plan().ok());
-    let name = plan.and_then(|plan| plan.spec.name);
-    name.map_or_else(|| run.to_string(), |name| format!("{} ({run})", phrases::one_line(&name)))
+    phrases::label(run, plan.and_then(|plan| plan.spec.name).as_deref())
 }
 
 /// Returns the lines for a terminal of this width, the most important one first. Each fits.

@@ -53,12 +53,6 @@ pub fn print_stderr(text: &str) {
     let _ = background::write(Stream::Stderr, sanitize(text).as_bytes());
 }
 
-/// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized. `clears` means that
-/// other text takes the place of the frame.
-pub fn draw(frame: &str, clears: bool) -> io::Result<()> {
-    background::draw(frame.as_bytes(), clears)
-}
-
 pub fn printer() -> Filter<Stdout> {
     Filter::new(Stdout)
 }

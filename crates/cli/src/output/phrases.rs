@@ -12,8 +12,8 @@ use crate::hints::channel_hint;
 use longhaul::NotifyFailure;
 use longhaul_core::{
     AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy, PromptKind,
-    Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, SessionFileState, SessionPlan, Span,
-    StallReport, State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, RunId, SessionFileState, SessionPlan,
+    Span, StallReport, State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::OsText;
 
@@ -53,7 +53,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             let next = describe_next(*remedy, &time::future_time(*until), until.since(*at));
             Some(format!("{fault}; {next}"))
         }
-        Record::StopOrdered { cause, level, stall, .. } => stop_text(*cause, *level, *stall, policy),
+        Record::StopOrdered { cause, level, stall, .. } => Some(stop_text(*cause, *level, *stall, policy)),
         Record::StallDeferred { at, until, stall } => {
             let text = stall.describe(StopCause::Stalled);
             Some(format!("{text}; waiting until {} (for {})", time::future_time(*until), until.since(*at)))
@@ -227,6 +227,11 @@ fn quoted_answer(answer: &str) -> String {
     if answer.is_empty() { "nothing".to_owned() } else { format!("\"{}\"", one_line(answer)) }
 }
 
+/// Returns the label of a run or a workflow: `kmzxqp`, or `nightly (kmzxqp)`.
+pub fn label(id: &RunId, name: Option<&str>) -> String {
+    name.map_or_else(|| id.to_string(), |name| format!("{} ({id})", one_line(name)))
+}
+
 /// Puts the name that the user gave, if any, before a text.
 pub fn titled(name: Option<&str>, text: &str) -> String {
     name.map_or_else(|| text.to_owned(), |name| format!("{name}: {text}"))
@@ -275,38 +280,33 @@ fn repair_text(found: SessionFileState) -> Option<&'static str> {
     }
 }
 
-fn stop_text(
-    cause: StopCause,
-    level: StopLevel,
-    stall: Option<StallReport>,
-    policy: &Policy,
-) -> Option<String> {
+fn stop_text(cause: StopCause, level: StopLevel, stall: Option<StallReport>, policy: &Policy) -> String {
     if let Some(stall) = stall {
-        return Some(format!("{}; stopping the agent", stall.describe(cause)));
+        return format!("{}; stopping the agent", stall.describe(cause));
     }
     if level == StopLevel::Kill {
-        return Some("the agent did not stop; killing it".to_owned());
+        return "the agent did not stop; killing it".to_owned();
     }
-    match cause {
-        StopCause::Stalled | StopCause::NoProgress => Some("the agent stalled; stopping it".to_owned()),
-        StopCause::TimedOut => Some(format!(
-            "the attempt timed out after {}; stopping the agent",
-            policy.attempt_timeout.unwrap_or_default()
-        )),
-        StopCause::AuthRejected => Some("the credentials were rejected twice; stopping the agent".to_owned()),
-        StopCause::WrongSession => Some("the agent opened the wrong session; stopping it".to_owned()),
-        StopCause::WrapUp => Some("interrupting the agent so that it can save its work".to_owned()),
-        StopCause::LimitReached => Some("stopping the agent".to_owned()),
-        StopCause::MemoryLimit => Some(format!(
-            "the run's processes use more than {} of memory, the run's limit; stopping the agent",
-            bytes(policy.limits.memory.unwrap_or_default())
-        )),
-        StopCause::DidNotExit => Some("the agent returned a result but did not exit; stopping it".to_owned()),
-        StopCause::BackgroundStopped => {
-            Some("the time for the agent's background work is over; stopping it".to_owned())
+    let text = match cause {
+        StopCause::Stalled | StopCause::NoProgress => "the agent stalled; stopping it",
+        StopCause::TimedOut => {
+            let timeout = policy.attempt_timeout.unwrap_or_default();
+            return format!("the attempt timed out after {timeout}; stopping the agent");
         }
-        StopCause::Cancelled | StopCause::Suspended => Some("stopping the agent".to_owned()),
-    }
+        StopCause::AuthRejected => "the credentials were rejected twice; stopping the agent",
+        StopCause::WrongSession => "the agent opened the wrong session; stopping it",
+        StopCause::WrapUp => "interrupting the agent so that it can save its work",
+        StopCause::MemoryLimit => {
+            let limit = bytes(policy.limits.memory.unwrap_or_default());
+            return format!(
+                "the run's processes use more than {limit} of memory, the run's limit; stopping the agent"
+            );
+        }
+        StopCause::DidNotExit => "the agent returned a result but did not exit; stopping it",
+        StopCause::BackgroundStopped => "the time for the agent's background work is over; stopping it",
+        StopCause::LimitReached | StopCause::Cancelled | StopCause::Suspended => "stopping the agent",
+    };
+    text.to_owned()
 }
 
 pub fn check_text(result: CheckResult) -> &'static str {

@@ -8,11 +8,10 @@ use super::phrases;
 use super::region::Region;
 use crate::args::GlobalArgs;
 use crate::output;
-use longhaul::{NotifyFailure, Observer, StepView};
+use longhaul::{AttemptSnapshot, NotifyFailure, Observer, StepView};
 use longhaul_core::{CancelSource, Record, RunId, Step};
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 const WARNING: &str = "warning:";
 
@@ -26,8 +25,7 @@ pub struct ProgressDisplay {
     has_lines_only: bool,
     /// Whether Ctrl-C stops the run. If not, it only detaches.
     is_supervisor: bool,
-    view: Arc<Mutex<LiveView>>,
-    region: Option<Region>,
+    region: Option<Region<LiveView>>,
     /// Whether the user chose a permission mode. If not, a mode that asks causes a warning.
     has_permission_mode: bool,
     /// Subjects of the warnings that were printed.
@@ -44,7 +42,6 @@ impl ProgressDisplay {
             prefix: String::new(),
             has_lines_only: global.quiet,
             is_supervisor: true,
-            view: Arc::default(),
             region: None,
             has_permission_mode,
             warned: BTreeSet::new(),
@@ -79,10 +76,8 @@ impl ProgressDisplay {
 
     /// Warns, as soon as the agent reports its mode, of a permission mode that asks: it stops an unattended
     /// run.
-    fn warn_permissions(&mut self, view: StepView<'_>) {
-        let Some(mode) = view.snapshot.and_then(|snapshot| snapshot.permission_mode.as_deref()) else {
-            return;
-        };
+    fn warn_permissions(&mut self, snapshot: &AttemptSnapshot) {
+        let Some(mode) = snapshot.permission_mode.as_deref() else { return };
         if !self.has_permission_mode
             && self.warned.insert("permissions")
             && matches!(mode, "default" | "acceptEdits" | "plan" | "manual")
@@ -96,9 +91,9 @@ impl ProgressDisplay {
 
     /// Warns of an unpriced model. It is billed only when the agent reports cost, at the end of each
     /// exchange, so the budget is enforced late.
-    fn warn_prices(&mut self, view: StepView<'_>) {
-        let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.usage.unpriced) else { return };
-        if view.policy.limits.budget.is_none() || !self.warned.insert("prices") {
+    fn warn_prices(&mut self, view: StepView<'_>, snapshot: &AttemptSnapshot) {
+        let can_exceed_budget = snapshot.usage.unpriced && view.policy.limits.budget.is_some();
+        if !can_exceed_budget || !self.warned.insert("prices") {
             return;
         }
         let model = snapshot.model.as_deref().unwrap_or("the model");
@@ -108,17 +103,15 @@ impl ProgressDisplay {
     }
 
     /// Warns once of guards that match no tool: their name is misspelled, or the agent has no such tool.
-    fn warn_of_unmatched_tools(&mut self, view: StepView<'_>) {
-        let Some(snapshot) = view.snapshot.filter(|snapshot| snapshot.model.is_some()) else { return };
-        if self.warned.insert("tools") {
+    fn warn_of_unmatched_tools(&mut self, snapshot: &AttemptSnapshot) {
+        if snapshot.model.is_some() && self.warned.insert("tools") {
             for pattern in &snapshot.unmatched_tools {
                 self.print(&format!("warning: `{pattern}` matches no tool of the agent"));
             }
         }
     }
 
-    fn warn_default_answers(&mut self, view: StepView<'_>) {
-        let Some(snapshot) = view.snapshot else { return };
+    fn warn_default_answers(&mut self, view: StepView<'_>, snapshot: &AttemptSnapshot) {
         let attempt = view.run.state().attempts();
         let (warned_attempt, warned) = self.questions_warned;
         let warned = if warned_attempt == attempt { warned } else { 0 };
@@ -139,11 +132,8 @@ impl Observer for ProgressDisplay {
             self.print(&format!("run {run} in {}", dir.display()));
         }
         if !self.has_lines_only {
-            self.view = Arc::new(Mutex::new(LiveView::new(label(run, dir))));
-            let view = Arc::clone(&self.view);
-            self.region = Region::open(move |width, height| {
-                let view = view.lock().expect("no step panics");
-                let mut lines = live::colored_lines(&view, output::now(), width);
+            self.region = Region::open(LiveView::new(label(run, dir)), |view, width, height| {
+                let mut lines = live::colored_lines(view, output::now(), width);
                 lines.truncate(height);
                 lines
             });
@@ -151,12 +141,14 @@ impl Observer for ProgressDisplay {
     }
 
     fn on_step(&mut self, view: StepView<'_>, step: &Step) {
-        self.warn_permissions(view);
-        self.warn_prices(view);
-        self.warn_of_unmatched_tools(view);
-        self.warn_default_answers(view);
+        if let Some(snapshot) = view.snapshot {
+            self.warn_permissions(snapshot);
+            self.warn_prices(view, snapshot);
+            self.warn_of_unmatched_tools(snapshot);
+            self.warn_default_answers(view, snapshot);
+        }
         if let Some(region) = &self.region {
-            self.view.lock().expect("no drawing panics").update(view, output::now());
+            region.update(|live| live.update(view, output::now()));
             if !step.records.is_empty() {
                 region.redraw();
             }

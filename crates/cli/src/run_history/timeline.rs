@@ -117,13 +117,13 @@ impl TimelineBuilder<'_> {
         self.push(at, TimelineEvent::AttemptStarted { attempt: number, strategy, reason, prompt });
     }
 
+    /// Returns the event of the last entry and the time of its last occurrence.
+    fn last(&mut self) -> Option<(&mut TimelineEvent, &mut Rfc3339)> {
+        self.entries.last_mut().map(|entry| (&mut entry.kind, &mut entry.until))
+    }
+
     fn add_deferral(&mut self, at: Moment, attempt: u32, stall: StallReport) {
-        if let Some(TimelineEntry {
-            kind: TimelineEvent::StallDeferred { times, stall: last, .. },
-            until,
-            ..
-        }) = self.entries.last_mut()
-        {
+        if let Some((TimelineEvent::StallDeferred { times, stall: last, .. }, until)) = self.last() {
             *times += 1;
             (*last, *until) = (stall, at.into());
         } else {
@@ -132,12 +132,7 @@ impl TimelineBuilder<'_> {
     }
 
     fn add_stop(&mut self, at: Moment, attempt: u32, claims: u32) {
-        if let Some(TimelineEntry {
-            kind: TimelineEvent::AgentStopped { stops, done_claims, .. },
-            until,
-            ..
-        }) = self.entries.last_mut()
-        {
+        if let Some((TimelineEvent::AgentStopped { stops, done_claims, .. }, until)) = self.last() {
             (*stops, *done_claims, *until) = (*stops + 1, *done_claims + claims, at.into());
         } else {
             self.push(at, TimelineEvent::AgentStopped { attempt, stops: 1, done_claims: claims, prompts: 0 });
@@ -146,8 +141,7 @@ impl TimelineBuilder<'_> {
 
     fn add_prompt(&mut self, at: Moment, attempt: u32, prompt: PromptKind) {
         if matches!(prompt, PromptKind::KeepGoing(_) | PromptKind::ConfirmDone)
-            && let Some(TimelineEntry { kind: TimelineEvent::AgentStopped { prompts, .. }, until, .. }) =
-                self.entries.last_mut()
+            && let Some((TimelineEvent::AgentStopped { prompts, .. }, until)) = self.last()
         {
             (*prompts, *until) = (*prompts + 1, at.into());
         } else {

@@ -285,14 +285,17 @@ fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
 
 /// Describes an outcome: `over_budget (the budget stopped the run)`.
 pub fn describe_outcome(outcome: Outcome) -> String {
-    let reason = match (outcome.limit, outcome.fault) {
+    let reason = outcome_reason(outcome).map(|reason| format!(" ({reason})")).unwrap_or_default();
+    format!("{}{reason}", outcome.kind)
+}
+
+/// Describes the limit or the fault that led to an outcome.
+pub fn outcome_reason(outcome: Outcome) -> Option<String> {
+    match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(limit.describe_stop()),
         (None, Some(Fault::Unfinished)) if outcome.kind == OutcomeKind::CheckFailed => {
             Some("the reviewer gave no verdict".to_owned())
         }
-        (None, Some(fault)) => Some(fault.describe().to_owned()),
-        (None, None) => None,
-    };
-    let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
-    format!("{}{reason}", outcome.kind)
+        (None, fault) => fault.map(|fault| fault.describe().to_owned()),
+    }
 }

@@ -208,57 +208,34 @@ impl Scorecard {
     }
 
     pub fn failures(&self) -> Vec<String> {
-        let mut failures = Vec::new();
-        let mut require = |condition: bool, text: String| {
-            if !condition {
-                failures.push(text);
-            }
-        };
-        require(
-            self.outcome.matches(),
-            format!("outcome {} instead of {}", self.outcome.actual, self.outcome.expected),
-        );
-        require(
-            self.fault.matches() || self.outcome.expected == OutcomeKind::Done.as_str(),
-            format!(
-                "{} instead of {}",
-                fault(self.fault.actual.as_deref()),
-                fault(self.fault.expected.as_deref())
-            ),
-        );
-        require(
-            self.exit_code.matches(),
-            format!("exit code {} instead of {}", self.exit_code.actual, self.exit_code.expected),
-        );
-        require(
-            self.faults_missing.is_empty(),
-            format!("faults missing: {}", self.faults_missing.join(", ")),
-        );
-        require(
-            self.messages.completed_counted == self.messages.completed_billed
-                && self.tokens.completed_counted == self.tokens.completed_billed,
-            "the tokens of completed messages differ from the API's".to_owned(),
-        );
+        let Scorecard { outcome, fault, exit_code, messages, tokens, .. } = self;
+        let is_fault_right = fault.matches() || outcome.expected == OutcomeKind::Done.as_str();
+        let (actual, expected) = (fault_name(fault.actual.as_deref()), fault_name(fault.expected.as_deref()));
+        let are_completed_right = messages.completed_counted == messages.completed_billed
+            && tokens.completed_counted == tokens.completed_billed;
         let error_max = if self.agent == DrillAgentKind::Acp { ACP_ERROR_MAX } else { ERROR_MAX };
-        require(
-            self.tokens.all.error() <= error_max,
-            format!("tokens are off by {:.1}%", self.tokens.all.error() * 100.0),
-        );
-        require(
-            self.cost_micro_usd.error() <= error_max,
-            format!("cost is off by {:.1}%", self.cost_micro_usd.error() * 100.0),
-        );
-        require(
-            self.workspace.as_ref().is_none_or(Compared::matches),
-            format!("workspace: {}", self.workspace_differences.join("; ")),
-        );
-        require(self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; ")));
-        require(self.processes_left == 0, format!("leftover processes: {}", self.processes_left));
-        failures
+        let (tokens_error, cost_error) = (tokens.all.error(), self.cost_micro_usd.error());
+        let is_workspace_right = self.workspace.as_ref().is_none_or(Compared::matches);
+        let checks = [
+            (outcome.matches(), format!("outcome {} instead of {}", outcome.actual, outcome.expected)),
+            (is_fault_right, format!("{actual} instead of {expected}")),
+            (
+                exit_code.matches(),
+                format!("exit code {} instead of {}", exit_code.actual, exit_code.expected),
+            ),
+            (self.faults_missing.is_empty(), format!("faults missing: {}", self.faults_missing.join(", "))),
+            (are_completed_right, "the tokens of completed messages differ from the API's".to_owned()),
+            (tokens_error <= error_max, format!("tokens are off by {:.1}%", tokens_error * 100.0)),
+            (cost_error <= error_max, format!("cost is off by {:.1}%", cost_error * 100.0)),
+            (is_workspace_right, format!("workspace: {}", self.workspace_differences.join("; "))),
+            (self.effect_errors.is_empty(), format!("effects: {}", self.effect_errors.join("; "))),
+            (self.processes_left == 0, format!("leftover processes: {}", self.processes_left)),
+        ];
+        checks.into_iter().filter(|(passes, _)| !passes).map(|(_, text)| text).collect()
     }
 }
 
-fn fault(word: Option<&str>) -> String {
+fn fault_name(word: Option<&str>) -> String {
     word.map_or_else(|| "no fault".to_owned(), |word| format!("fault {word}"))
 }
 

@@ -9,7 +9,7 @@ use crate::commands::attach;
 use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
 use crate::commands::supervise::{DisplayOptions, supervise_and_print};
 use crate::failure::{Failure, OrFailure};
-use crate::next_commands::quoted;
+use crate::next_commands::{quoted, recover_or_cancel};
 use crate::open_home;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{self, print_status};
@@ -76,8 +76,12 @@ impl Caller<'_> {
         format!("longhaul gsd{dir} {rest}")
     }
 
-    /// Locks the project until the file is dropped, so that no other command works on it at the same time.
-    pub fn lock_project(&self) -> Result<File, Failure> {
+    /// Locks the project until the file is dropped, so that no other command works on it at the same time. A dry run
+    /// needs no lock.
+    pub fn lock_project(&self) -> Result<Option<File>, Failure> {
+        if self.args.dry_run {
+            return Ok(None);
+        }
         let dir = self.project_dir.display();
         let dir_file = File::open(self.project_dir).or_not_started(format!("cannot open {dir}"), "")?;
         let tries = if self.args.detached { TRIES_IN_BACKGROUND } else { 1 };
@@ -97,7 +101,7 @@ impl Caller<'_> {
             Err(TryLockError::Error(error)) => Err(error),
         };
         locked.or_not_started(format!("cannot lock {dir}"), "move the project to a local disk")?;
-        Ok(dir_file)
+        Ok(Some(dir_file))
     }
 
     /// Warns of answers to questions that none of the commands asks.
@@ -161,9 +165,6 @@ impl Caller<'_> {
 impl Call<'_> {
     /// Continues an unfinished run of the command, or takes the next step. Returns the exit code.
     pub fn run(&self, next: impl FnOnce() -> Result<Next, Failure>) -> Result<u8, Failure> {
-        if self.caller.args.dry_run {
-            return self.run_locked(next);
-        }
         let _lock = self.caller.lock_project()?;
         self.run_locked(next)
     }
@@ -193,10 +194,7 @@ impl Call<'_> {
             EarlierRun::OfWorkflow(workflow) => {
                 let error =
                     format!("{} belongs to workflow {workflow}, which is unfinished", self.command.name);
-                let hint = format!(
-                    "continue it with `longhaul recover {workflow}`, or stop it with `longhaul cancel {workflow}`"
-                );
-                return Err(Failure::not_started(error, hint));
+                return Err(Failure::not_started(error, recover_or_cancel(workflow)));
             }
             EarlierRun::Incomplete(session) if !self.is_new_session() => Some(session),
             EarlierRun::Incomplete(_) | EarlierRun::None => None,

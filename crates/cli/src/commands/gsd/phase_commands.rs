@@ -76,7 +76,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
 
 /// Calls the first command that the first open phase of the milestone needs.
 pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
-    let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
+    let _lock = caller.lock_project()?;
     let project = Project::read(caller.project_dir)?;
     warn_of_state_ahead(caller, &project);
     let home = open_home::locate()?;

@@ -32,7 +32,7 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
     caller.warn_of_unknown_keys(&[&PLAN_PHASE, &EXECUTE_PHASE]);
     let (from, to) = &args.range;
     let name = format!("{NAME}-{from}-{to}");
-    let _lock = if args.call.dry_run { None } else { Some(caller.lock_project()?) };
+    let _lock = caller.lock_project()?;
     let home = open_home::locate()?;
     if !args.call.dry_run
         && let Some(dir) = unfinished(&home, project_dir)?

@@ -79,13 +79,11 @@ impl Raw {
 impl LogReader for Raw {
     fn print_new(&mut self, attempts: &mut Attempts, out: &mut dyn Write) -> Result<(), ReadError> {
         loop {
-            let mut stream = match self.stream.take() {
-                Some(stream) => stream,
-                None => match self.open(attempts)? {
-                    Some(stream) => stream,
-                    None => return Ok(()),
-                },
+            let stream = match self.stream.take() {
+                None => self.open(attempts)?,
+                stream => stream,
             };
+            let Some(mut stream) = stream else { return Ok(()) };
             let number = stream.attempt;
             self.has_printed |= stream.print(self.dialect.as_deref(), out)?;
             if self.follows && !attempts.has_ended(number) {

@@ -38,11 +38,10 @@ struct RunView {
 
 impl Board {
     pub fn new(home: Home, workflow: &RunId, name: Option<&str>, started_at: Moment) -> Board {
-        let label = name.map(|name| format!("{} ({workflow})", phrases::one_line(name)));
         Board {
             home,
             workflow: workflow.clone(),
-            label: label.unwrap_or_else(|| workflow.to_string()),
+            label: phrases::label(workflow, name),
             started_at,
             status: None,
             read: BTreeMap::new(),

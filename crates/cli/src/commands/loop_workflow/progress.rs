@@ -13,7 +13,6 @@ use longhaul::workflow::{WorkflowObserver, WorkflowView};
 use longhaul_core::{Fault, Moment, OutcomeKind, RunId, RunKey, Workflow, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::Serialize;
-use std::sync::{Arc, Mutex};
 
 /// Prints lines on stderr and, in `--output-format stream-json`, steps on stdout.
 pub struct WorkflowProgress {
@@ -26,8 +25,7 @@ pub struct WorkflowProgress {
     has_reported_memory: bool,
     /// Whether there is no live view.
     has_lines_only: bool,
-    board: Option<Arc<Mutex<Board>>>,
-    region: Option<Region>,
+    region: Option<Region<Board>>,
 }
 
 impl WorkflowProgress {
@@ -39,7 +37,6 @@ impl WorkflowProgress {
             clock: TimeFormat::here(),
             has_reported_memory: false,
             has_lines_only: global.quiet,
-            board: None,
             region: None,
         }
     }
@@ -57,13 +54,8 @@ impl WorkflowProgress {
     fn open_view(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         let Ok(home) = open_home::locate() else { return };
         let board = Board::new(home, dir.id(), plan.name.as_deref(), plan.started_at.0);
-        let board = Arc::new(Mutex::new(board));
-        let drawn = Arc::clone(&board);
-        self.region = Region::open(move |width, height| {
-            let mut board = drawn.lock().expect("no step panics");
-            colored_lines(&mut board, output::now(), width, height)
-        });
-        self.board = self.region.is_some().then_some(board);
+        self.region =
+            Region::open(board, |board, width, height| colored_lines(board, output::now(), width, height));
     }
 
     fn above(&self, print: impl FnOnce()) {
@@ -122,8 +114,8 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_step(&mut self, view: WorkflowView<'_>, records: &[WorkflowRecord]) {
-        if let Some(board) = &self.board {
-            board.lock().expect("no drawing panics").update(view);
+        if let Some(region) = &self.region {
+            region.update(|board| board.update(view));
         }
         if self.prints_steps {
             let workflow = self.workflow.as_str();
@@ -163,8 +155,8 @@ impl WorkflowObserver for WorkflowProgress {
     }
 
     fn on_memory_short(&mut self, available: u64) {
-        if let Some(board) = &self.board {
-            board.lock().expect("no drawing panics").delay_for_memory();
+        if let Some(region) = &self.region {
+            region.update(Board::delay_for_memory);
         }
         if !self.has_reported_memory {
             self.has_reported_memory = true;

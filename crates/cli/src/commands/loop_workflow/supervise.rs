@@ -7,6 +7,7 @@ use crate::commands::detach;
 use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::hints::Hint;
+use crate::next_commands::recover_or_cancel;
 use crate::{open_home, run_learning, runtime, signals};
 use longhaul::workflow::{
     WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorkflowView, WorktreeError,
@@ -85,12 +86,9 @@ impl From<WorkflowError> for Failure {
             WorkflowError::AlreadyFinished { workflow, .. } => {
                 Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
             }
-            WorkflowError::NotFinished(workflow) | WorkflowError::Orphaned(workflow) => Failure::not_started(
-                text,
-                format!(
-                    "continue it with `longhaul recover {workflow}`, or stop it with `longhaul cancel {workflow}`"
-                ),
-            ),
+            WorkflowError::NotFinished(workflow) | WorkflowError::Orphaned(workflow) => {
+                Failure::not_started(text, recover_or_cancel(workflow))
+            }
             WorkflowError::Aborted { workflow, source } => {
                 let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
                 let hint = format!("{remedy}, and continue it with `longhaul recover {workflow}`");

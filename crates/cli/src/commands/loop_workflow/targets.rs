@@ -22,17 +22,13 @@ const OF_WORKFLOW: [&str; 8] =
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
     let id = dir.id().clone();
     let mut progress = WorkflowProgress::new(global);
-    let followed = runtime::new()?.block_on(async {
-        let mut cancels = signals::cancels()?;
-        let supervisor = supervisor(home);
-        tokio::select! {
-            report = supervisor.observe_workflow(WorkflowStart::Attach(dir), &mut progress) => Ok(Ok(report?)),
-            Some(source) = cancels.recv() => Ok::<_, Failure>(Err(source)),
-        }
-    });
+    let supervisor = supervisor(home);
+    let following = supervisor.observe_workflow(WorkflowStart::Attach(dir), &mut progress);
+    let followed = runtime::new()?.block_on(signals::until_cancelled(following));
     progress.close();
     match followed? {
         Ok(report) => {
+            let report = report?;
             print_end(global, &report);
             Ok(report.outcome.exit_code())
         }
@@ -87,16 +83,10 @@ pub fn resume(
     let plan = dir.plan()?;
     let loaded = Journal::load(&dir.journal_path())?;
     let workflow = Workflow::replay(loaded.records());
-    let iterations_max = args.max_iterations.map(u32::from);
-    if let Some(max) = iterations_max.filter(|max| *max < workflow.state().iteration) {
-        let text = format!(
-            "cannot resume workflow {id} with {max} iterations: it is in iteration {}",
-            workflow.state().iteration
-        );
-        return Err(Failure::usage(
-            text,
-            format!("pass --max-iterations {} or more", workflow.state().iteration),
-        ));
+    let (current, iterations_max) = (workflow.state().iteration, args.max_iterations.map(u32::from));
+    if let Some(max) = iterations_max.filter(|max| *max < current) {
+        let text = format!("cannot resume workflow {id} with {max} iterations: it is in iteration {current}");
+        return Err(Failure::usage(text, format!("pass --max-iterations {current} or more")));
     }
     let old = workflow.state().limits(&plan.policy);
     let mut new = Limits::default().with(|limits| (limits.budget, limits.time) = (old.budget, old.time));

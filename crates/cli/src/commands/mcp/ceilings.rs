@@ -112,7 +112,7 @@ impl Ceilings {
     }
 
     /// Finds a run or a workflow in an allowed directory. `@` is the latest one there.
-    pub fn find(&self, selector: &str) -> Result<PermittedRun, Failure> {
+    pub fn find(&self, selector: &str) -> Result<RunOrWorkflow, Failure> {
         let home = open_home::locate()?;
         let found = if selector.starts_with('@') {
             self.find_recent(&home, selector)?
@@ -120,7 +120,7 @@ impl Ceilings {
             open_home::find_target(&home, selector)?
         };
         self.require_permitted(&home, &found)?;
-        Ok(PermittedRun { selector: found.id().to_string(), found })
+        Ok(found)
     }
 
     fn find_recent(&self, home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
@@ -171,13 +171,13 @@ impl Ceilings {
             let mut target = self.find(selector)?;
             // `recover` with a run of a workflow continues all runs of the workflow, with their rights.
             if tool.definition.command == [RECOVER]
-                && let RunOrWorkflow::Run(run) = &target.found
+                && let RunOrWorkflow::Run(run) = &target
                 && let Some(workflow) = unfinished_workflow_of(&open_home::locate()?, run)
             {
                 target = self.find(workflow.id().as_str())?;
             }
             // A selector such as `@` could select another run a moment later.
-            arguments.insert(RUN.to_owned(), target.selector.clone().into());
+            arguments.insert(RUN.to_owned(), target.id().as_str().into());
             if tool.definition.effect == Effect::Drives {
                 planned = Some(self.planned(&target)?);
             }
@@ -297,18 +297,17 @@ impl Ceilings {
     }
 
     /// Returns the settings of a run that is to continue.
-    fn planned(&self, target: &PermittedRun) -> Result<Planned, Failure> {
-        let denied = |id: &str, reason: &str| {
-            let ceiling = self.mode.as_str();
+    fn planned(&self, target: &RunOrWorkflow) -> Result<Planned, Failure> {
+        let denied = |reason: &str| {
+            let (id, ceiling) = (target.id(), self.mode.as_str());
             let error =
                 format!("{RUN}: cannot continue {id} below the ceiling `{ceiling}` of this server: {reason}");
             Err(Failure::usage(error, format!("a person can: `longhaul resume {id}`")))
         };
-        match &target.found {
-            RunOrWorkflow::Workflow(_) if !self.permits_everything() => denied(
-                &target.selector,
-                "the runs of a workflow have permission modes and commands of their own",
-            ),
+        match target {
+            RunOrWorkflow::Workflow(_) if !self.permits_everything() => {
+                denied("the runs of a workflow have permission modes and commands of their own")
+            }
             RunOrWorkflow::Workflow(dir) => {
                 let budget = dir.plan()?.policy.limits.budget;
                 Ok(Planned { mode: None, budget, is_workflow: true })
@@ -316,7 +315,7 @@ impl Ceilings {
             RunOrWorkflow::Run(dir) => {
                 let spec = dir.plan()?.spec;
                 if !self.permits_everything() && has_unknown_rights(&spec) {
-                    return denied(&target.selector, "its agent has arguments or permissions of its own");
+                    return denied("its agent has arguments or permissions of its own");
                 }
                 Ok(Planned {
                     mode: spec.permission_mode,
@@ -350,13 +349,6 @@ fn has_unknown_rights(spec: &RunSpec) -> bool {
     let mut flags = spec.agent.args.iter().filter(|arg| arg.starts_with('-'));
     spec.agent.name != AgentKind::Claude.as_str()
         || !flags.all(|flag| HARMLESS_AGENT_ARGS.contains(&flag.split('=').next().unwrap_or_default()))
-}
-
-/// A run or a workflow in an allowed directory.
-pub struct PermittedRun {
-    /// Selects it, and nothing else.
-    pub selector: String,
-    pub found: RunOrWorkflow,
 }
 
 /// The settings of a run that is to continue, unless the call changes them.

@@ -1,7 +1,7 @@
 //! `longhaul mcp install`: prints the configuration that makes a client start the server, or adds it to the client's file
 //! and keeps everything else there.
 
-use crate::args::{CeilingArgs, GlobalArgs, McpClient, McpInstallArgs, OutputFormat};
+use crate::args::{CeilingArgs, GlobalArgs, McpClient, McpInstallArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output;
 use crate::own_program::lasting_path;
@@ -61,14 +61,12 @@ pub fn install(global: &GlobalArgs, args: &McpInstallArgs) -> Result<u8, Failure
             .map_err(|error| Failure::usage(error.message, error.hint))?;
     }
     let path = file.display();
-    match output::format(global) {
-        OutputFormat::Text if !args.write => output::print_text(&content),
-        OutputFormat::Text if written => output::print_text(&format!("installed: {path}\n")),
-        OutputFormat::Text => output::print_text(&format!("nothing to change: {path}\n")),
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&McpInstallOutput { file: file.clone(), written, content });
-        }
-    }
+    let installed = McpInstallOutput { file: file.clone(), written, content };
+    output::print_output(global, &installed, || match (args.write, written) {
+        (false, _) => installed.content.clone(),
+        (true, true) => format!("installed: {path}\n"),
+        (true, false) => format!("nothing to change: {path}\n"),
+    });
     if !args.write {
         output::print_status(&format!("this belongs in {path}; --write adds it"));
     }

@@ -2,11 +2,12 @@
 
 use super::arguments::CommandCall;
 use super::call;
-use super::ceilings::{Ceilings, PermittedRun};
+use super::ceilings::Ceilings;
 use super::client::Client;
 use super::shorten::shorten_text;
 use crate::failure::Failure;
-use crate::{open_home, open_ledger};
+use crate::open_home::{self, RunOrWorkflow};
+use crate::open_ledger;
 use longhaul_store::RunFilter;
 use rmcp::ErrorData;
 use rmcp::model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -42,7 +43,7 @@ pub fn list(ceilings: &Ceilings) -> Result<Vec<Resource>, ErrorData> {
     Ok(resources.collect())
 }
 
-fn find(ceilings: &Ceilings, uri: &str) -> Result<PermittedRun, ErrorData> {
+fn find(ceilings: &Ceilings, uri: &str) -> Result<RunOrWorkflow, ErrorData> {
     let selector = uri.strip_prefix(PREFIX).and_then(|rest| rest.strip_suffix(SUFFIX));
     let Some(selector) = selector.filter(|selector| !selector.is_empty() && !selector.contains('/')) else {
         let error = format!("no resource `{uri}`; reports are {PREFIX}RUN{SUFFIX}");
@@ -58,18 +59,16 @@ pub async fn read(
     context: &RequestContext<RoleServer>,
 ) -> Result<ReadResourceResult, ErrorData> {
     let target = find(ceilings, uri)?;
-    let words = ["report", &target.selector, "--format=text", "--output=-"].map(str::to_owned).to_vec();
+    let id = target.id();
+    let words = ["report", id.as_str(), "--format=text", "--output=-"].map(str::to_owned).to_vec();
     let finished =
         call::run(CommandCall { words, stdin: None, off: Vec::new() }, true, client, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
             let text = match shorten_text(&finished.stdout, false) {
-                Some(start) => {
-                    let id = &target.selector;
-                    format!(
-                        "{start}\n\nshortened; `longhaul report {id} --format text --output -` prints all of it\n"
-                    )
-                }
+                Some(start) => format!(
+                    "{start}\n\nshortened; `longhaul report {id} --format text --output -` prints all of it\n"
+                ),
                 None => finished.stdout,
             };
             let contents = ResourceContents::text(text, uri).with_mime_type(MIME_TYPE);

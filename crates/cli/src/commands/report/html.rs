@@ -255,23 +255,21 @@ fn models(rows: &[ModelRow]) -> Markup {
     }
     let columns = TOKENS.map(|name| (name, NUMBER));
     let columns = [&[("Model", None)], &columns[..], &[("Cost", NUMBER)]].concat();
-    let lines = html! { @for row in rows { (model(row)) } };
+    let lines = html! {
+        @for row in rows {
+            @let tokens = row.tokens;
+            @let main = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write];
+            tr {
+                th scope="row" { (super::model_name(&row.model)) }
+                @for (name, count) in TOKENS.into_iter().zip(main.into_iter().chain([row.truncated_tokens])) {
+                    td.number data-name=(name) title=(grouped(count)) { (short_count(count)) }
+                }
+                td class="number cost" { (cost(row.cost, row.estimated_cost, row.unpriced)) }
+            }
+        }
+    };
     let content = html! { div.panel { (table(Some("models"), &columns, lines)) } };
     section("models", "Tokens by model", content)
-}
-
-fn model(row: &ModelRow) -> Markup {
-    let tokens = row.tokens;
-    let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, row.truncated_tokens];
-    html! {
-        tr {
-            th scope="row" { (super::model_name(&row.model)) }
-            @for (name, count) in TOKENS.into_iter().zip(counts) {
-                td.number data-name=(name) title=(grouped(count)) { (short_count(count)) }
-            }
-            td class="number cost" { (cost(row.cost, row.estimated_cost, row.unpriced)) }
-        }
-    }
 }
 
 fn workflows(report: &ReportData, clock: &TimeFormat) -> Markup {

@@ -1,6 +1,7 @@
 //! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
 
-use longhaul_core::{Fault, Limit, Outcome, OutcomeKind, word_enum};
+use crate::run_history::timeline_text::outcome_reason;
+use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
 
 word_enum! {
@@ -47,20 +48,15 @@ pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -
 
 /// Returns the outcome or state as text for people, without repeating the health label.
 pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> String {
-    let cause = |fault: Option<Fault>| fault.map(Fault::describe);
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
-        (Some(outcome), _) => {
-            let limit = outcome.limit.map(Limit::describe_stop);
-            let reason = limit.or(cause(outcome.fault).map(str::to_owned));
-            outcome_text(outcome.kind, reason.as_deref())
-        }
+        (Some(outcome), _) => outcome_text(outcome.kind, outcome_reason(outcome).as_deref()),
         (None, RunState::Suspended) => "a signal suspended it; `longhaul recover` continues it".to_owned(),
         (None, _) if !has_supervisor => "unfinished, without a supervisor".to_owned(),
         (None, RunState::Waiting) => {
-            format!("waiting: {}", cause(run.fault).unwrap_or("the next attempt is scheduled"))
+            format!("waiting: {}", run.fault.map_or("the next attempt is scheduled", Fault::describe))
         }
         (None, RunState::Running | RunState::Finished) => "it is working".to_owned(),
     }

@@ -1,6 +1,6 @@
 //! Sums over several runs. Pure.
 
-use super::run_timeline::{LostTime, LostTimeCause, RunTimeline};
+use super::run_timeline::{LostTimeCause, RunTimeline};
 use longhaul_core::{Dollars, Fault, Span, Tokens};
 use longhaul_store::LedgerSpend;
 use serde::{Serialize, Serializer};
@@ -83,19 +83,14 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
 
 /// Returns the causes of lost time, longest first.
 pub fn lost_time(timelines: &[&RunTimeline]) -> Vec<LostTimeRow> {
-    let mut rows: BTreeMap<LostTimeCause, (LostTime, u32)> = BTreeMap::new();
+    let mut rows: BTreeMap<LostTimeCause, LostTimeRow> = BTreeMap::new();
     for (cause, lost) in timelines.iter().flat_map(|timeline| &timeline.lost_time) {
-        let (sum, runs) = rows.entry(*cause).or_default();
-        (sum.waiting, sum.wasted) = (sum.waiting + lost.waiting, sum.wasted + lost.wasted);
-        *runs += 1;
+        let empty = LostTimeRow { cause: *cause, waiting: Span::ZERO, wasted: Span::ZERO, runs: 0 };
+        let row = rows.entry(*cause).or_insert(empty);
+        (row.waiting, row.wasted) = (row.waiting + lost.waiting, row.wasted + lost.wasted);
+        row.runs += 1;
     }
-    let row = |(cause, (lost, runs)): (LostTimeCause, (LostTime, u32))| LostTimeRow {
-        cause,
-        waiting: lost.waiting,
-        wasted: lost.wasted,
-        runs,
-    };
-    let mut rows: Vec<LostTimeRow> = rows.into_iter().map(row).collect();
+    let mut rows: Vec<LostTimeRow> = rows.into_values().collect();
     rows.sort_by_key(|row| Reverse(row.waiting + row.wasted));
     rows
 }

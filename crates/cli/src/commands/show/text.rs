@@ -16,7 +16,6 @@ use longhaul_core::{
     Usd, Verified,
 };
 use longhaul_store::DiffStat;
-use std::fmt::Write;
 
 // Width of `  directory   `.
 const INDENT: usize = 14;
@@ -74,7 +73,7 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
 /// Renders the answer of a finished run, followed by its outcome, usage and commands to type next.
 pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> String {
     let mut out = answer(report);
-    writeln!(out, "{}", output.id).expect("a string takes all");
+    out += &format!("{}\n", output.id);
     outcome_line(&mut out, &finish(report), Some(report.outcome.kind), colors);
     for error in report.errors.iter().skip(1) {
         lines(&mut out, "error", one_line(error).lines().map(str::to_owned));
@@ -159,7 +158,7 @@ pub(super) fn lines(out: &mut String, name: &str, values: impl Iterator<Item = S
 }
 
 pub(super) fn line(out: &mut String, name: &str, value: &str) {
-    write!(out, "  {name:<12}").expect("a string takes all");
+    *out += &format!("  {name:<12}");
     wrap(out, value, INDENT);
 }
 
@@ -193,13 +192,8 @@ fn cost(output: &ShowOutput) -> String {
     let figures = &output.figures;
     let mut cost = phrases::money(output.total_cost_usd.0);
     if figures.estimated_cost_usd.0 > Usd::ZERO {
-        write!(
-            cost,
-            ": {} reported, {} estimated",
-            phrases::money(figures.reported_cost_usd.0),
-            phrases::money(figures.estimated_cost_usd.0)
-        )
-        .expect("a string takes all");
+        let (reported, estimated) = (figures.reported_cost_usd.0, figures.estimated_cost_usd.0);
+        cost += &format!(": {} reported, {} estimated", phrases::money(reported), phrases::money(estimated));
     }
     if figures.unpriced {
         cost.push_str("; a lower bound: some usage is lost or has no price");

@@ -5,7 +5,7 @@ use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::live::{self, LiveView, label};
-use crate::output::region::{self, Region};
+use crate::output::region::Region;
 use crate::output::{self, envelope_text, phrases};
 use crate::run_history::timeline_text::describe_outcome;
 use crate::{open_home, runtime, signals};
@@ -14,7 +14,7 @@ use longhaul_core::{OutcomeKind, Step};
 use longhaul_store::{Home, Journal, RunDir, WorkflowStatus};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::rc::Rc;
 use std::time::Duration;
 use tokio::task::{JoinSet, LocalSet};
 
@@ -31,34 +31,28 @@ enum Watched {
 }
 
 #[derive(Default)]
-struct BoardState {
+struct Board {
     /// Unfinished workflows, newest first.
     workflows: Vec<WorkflowStatus>,
     /// Runs by directory, which sorts them by day.
     runs: BTreeMap<PathBuf, Watched>,
 }
 
-type Board = Arc<Mutex<BoardState>>;
-
 /// Runs the command and returns the exit code of the signal that ends it.
 pub fn watch() -> Result<u8, Failure> {
-    if !region::is_drawable() {
-        return Err(Failure::usage(
+    let home = open_home::locate()?;
+    let region = Region::open(Board::default(), |board, width, height| frame(board, width, height));
+    let region = region.ok_or_else(|| {
+        Failure::usage(
             "cannot watch runs: stderr is not a terminal",
             "run `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
-        ));
-    }
-    let home = open_home::locate()?;
-    let board = Board::default();
-    let drawn_board = Arc::clone(&board);
-    let region = Region::open(move |width, height| {
-        frame(&drawn_board.lock().expect("no update panics"), width, height)
-    });
-    runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, &board, region.as_ref())))
+        )
+    })?;
+    runtime::new()?.block_on(LocalSet::new().run_until(follow_all(&home, Rc::new(region))))
 }
 
 /// Follows all current and new unfinished runs, until a signal arrives.
-async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Result<u8, Failure> {
+async fn follow_all(home: &Home, region: Rc<Region<Board>>) -> Result<u8, Failure> {
     let mut cancels = signals::cancels()?;
     let mut following: JoinSet<(RunDir, Result<RunReport, RunError>)> = JoinSet::new();
     let mut ticks = tokio::time::interval(POLL_INTERVAL);
@@ -67,14 +61,14 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
             Some(by) = cancels.recv() => return Ok(by.exit_code()),
             Some(result) = following.join_next() => {
                 let (dir, followed) = result.map_err(|error| Failure::unexpected(error.to_string()))?;
-                on_follow_end(board, region, &dir, followed);
+                on_follow_end(&region, &dir, followed);
             }
             _ = ticks.tick() => {
-                update_workflows(home, board, region)?;
-                for dir in dirs_to_follow(home, board)? {
-                    let view = Box::new(LiveView::new(label(dir.id(), dir.path())));
-                    board.lock().expect("no drawing panics").runs.insert(dir.path().to_owned(), Watched::Live(view));
-                    let mut watcher = Watcher { board: Arc::clone(board), dir: dir.path().to_owned() };
+                update_workflows(home, &region)?;
+                for dir in dirs_to_follow(home, &region)? {
+                    let view = Watched::Live(Box::new(LiveView::new(label(dir.id(), dir.path()))));
+                    region.update(|board| board.runs.insert(dir.path().to_owned(), view));
+                    let mut watcher = Watcher { region: Rc::clone(&region), dir: dir.path().to_owned() };
                     let supervisor = supervisor(home);
                     following.spawn_local(async move {
                         let start = RunStart::Attach(dir.clone());
@@ -89,49 +83,40 @@ async fn follow_all(home: &Home, board: &Board, region: Option<&Region>) -> Resu
 
 /// Returns the supervised runs that are not followed yet. Orphaned runs stay on the board without being
 /// followed.
-fn dirs_to_follow(home: &Home, board: &Board) -> Result<Vec<RunDir>, Failure> {
+fn dirs_to_follow(home: &Home, region: &Region<Board>) -> Result<Vec<RunDir>, Failure> {
     let rows = unfinished(home)?;
     let dirs: Vec<RunDir> = rows.iter().map(|row| row.entry.run_dir()).collect();
-    let runs = &mut board.lock().expect("no drawing panics").runs;
-    runs.retain(|path, watched| match watched {
-        Watched::Live(_) => true,
-        Watched::Unsupervised(_) | Watched::Unreadable(_) => dirs.iter().any(|dir| dir.path() == path),
-    });
-    let needs_follower = |dir: &RunDir| match runs.get(dir.path()) {
-        None => true,
-        Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
-        Some(Watched::Unsupervised(_)) => Journal::is_locked(&dir.journal_path()).unwrap_or(false),
-    };
-    Ok(dirs.into_iter().filter(needs_follower).collect())
+    Ok(region.update(|Board { runs, .. }| {
+        runs.retain(|path, watched| match watched {
+            Watched::Live(_) => true,
+            Watched::Unsupervised(_) | Watched::Unreadable(_) => dirs.iter().any(|dir| dir.path() == path),
+        });
+        let needs_follower = |dir: &RunDir| match runs.get(dir.path()) {
+            None => true,
+            Some(Watched::Live(_) | Watched::Unreadable(_)) => false,
+            Some(Watched::Unsupervised(_)) => Journal::is_locked(&dir.journal_path()).unwrap_or(false),
+        };
+        dirs.into_iter().filter(needs_follower).collect()
+    }))
 }
 
 /// Reads the unfinished workflows again, and reports those that finished.
-fn update_workflows(home: &Home, board: &Board, region: Option<&Region>) -> Result<(), Failure> {
+fn update_workflows(home: &Home, region: &Region<Board>) -> Result<(), Failure> {
     let dirs = home.workflows_newest_first()?;
     let statuses: Vec<WorkflowStatus> = dirs.iter().filter_map(|dir| workflow_status(home, dir)).collect();
-    let mut watched = board.lock().expect("no drawing panics");
-    let was_shown = |status: &WorkflowStatus| {
-        watched.workflows.iter().any(|shown| shown.workflow_id == status.workflow_id)
-    };
     let is_finished = |status: &WorkflowStatus| status.returncode.is_some();
     let (finished, unfinished): (Vec<_>, Vec<_>) = statuses.into_iter().partition(is_finished);
-    let finished: Vec<String> = finished.iter().filter(|status| was_shown(status)).map(headline).collect();
-    watched.workflows = unfinished;
-    // The drawing thread waits for the board.
-    drop(watched);
-    for text in finished {
-        region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
+    let shown = region.update(|board| std::mem::replace(&mut board.workflows, unfinished));
+    let was_shown =
+        |status: &&WorkflowStatus| shown.iter().any(|shown| shown.workflow_id == status.workflow_id);
+    for status in finished.iter().filter(was_shown) {
+        region.print_above(|| output::print_status(&headline(status)));
     }
     Ok(())
 }
 
 /// Removes a finished run from the board. A run that cannot be followed stays.
-fn on_follow_end(
-    board: &Board,
-    region: Option<&Region>,
-    dir: &RunDir,
-    followed: Result<RunReport, RunError>,
-) {
+fn on_follow_end(region: &Region<Board>, dir: &RunDir, followed: Result<RunReport, RunError>) {
     let label = label(dir.id(), dir.path());
     // A workflow continues its runs.
     let position = dir.plan().ok().and_then(|plan| plan.workflow);
@@ -139,33 +124,23 @@ fn on_follow_end(
     let unsupervised = |state: &str| {
         Watched::Unsupervised(format!("{label}: {state}; continue it with `longhaul recover {id}`"))
     };
-    let mut watched = board.lock().expect("no drawing panics");
-    let path = dir.path().to_owned();
-    match followed {
-        Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => {
-            watched.runs.insert(path, unsupervised("no supervisor"));
-        }
-        Err(error) => {
-            let text = format!("{label}: {}", phrases::one_line(&error.to_string()));
-            watched.runs.insert(path, Watched::Unreadable(text));
-        }
-        Ok(report) if report.outcome.kind == OutcomeKind::Suspended => {
-            watched.runs.insert(path, unsupervised("suspended"));
-        }
+    let watched = match followed {
+        Err(RunError::NotStarted(SuperviseError::Orphaned(_))) => unsupervised("no supervisor"),
+        Err(error) => Watched::Unreadable(format!("{label}: {}", phrases::one_line(&error.to_string()))),
+        Ok(report) if report.outcome.kind == OutcomeKind::Suspended => unsupervised("suspended"),
         Ok(report) => {
-            watched.runs.remove(&path);
-            // The drawing thread waits for the board.
-            drop(watched);
+            region.update(|board| board.runs.remove(dir.path()));
             let (outcome, cost) =
                 (describe_outcome(report.outcome), phrases::money(report.usage.total_cost()));
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
-            region.iter().for_each(|region| region.print_above(|| output::print_status(&text)));
+            return region.print_above(|| output::print_status(&text));
         }
-    }
+    };
+    region.update(|board| board.runs.insert(dir.path().to_owned(), watched));
 }
 
 /// Returns the lines of all workflows, then those of all runs, both newest first. Runs that do not fit are counted.
-fn frame(board: &BoardState, width: usize, height: usize) -> Vec<String> {
+fn frame(board: &Board, width: usize, height: usize) -> Vec<String> {
     if board.workflows.is_empty() && board.runs.is_empty() {
         return vec![envelope_text::fit("no unfinished runs; new runs appear here, Ctrl-C exits", width)];
     }
@@ -209,15 +184,16 @@ fn run_lines(runs: &BTreeMap<PathBuf, Watched>, width: usize, height: usize) -> 
 }
 
 struct Watcher {
-    board: Board,
+    region: Rc<Region<Board>>,
     dir: PathBuf,
 }
 
 impl Observer for Watcher {
     fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
-        let mut board = self.board.lock().expect("no drawing panics");
-        if let Some(Watched::Live(live)) = board.runs.get_mut(&self.dir) {
-            live.update(view, output::now());
-        }
+        self.region.update(|board| {
+            if let Some(Watched::Live(live)) = board.runs.get_mut(&self.dir) {
+                live.update(view, output::now());
+            }
+        });
     }
 }

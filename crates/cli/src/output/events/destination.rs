@@ -15,25 +15,24 @@ const HINT: &str = "name a file that you can write to, `-` for stdout, or an ope
 
 /// Opens a destination. A `detached` supervisor's stdout has no reader.
 pub fn open(destination: &EventsDestination, global: &GlobalArgs, detached: bool) -> Result<Sink, Failure> {
-    match destination {
-        EventsDestination::Stdout if detached => Err(Failure::usage(
-            "--events -: a detached run has no stdout",
-            "name a file with --events FILE, or follow the run with `longhaul attach RUN --events -`",
-        )),
-        EventsDestination::Stdout if global.output_format.is_some() => Err(Failure::usage(
-            "--events -: --output-format prints on stdout, too",
-            "leave out --output-format, or name a file with --events FILE",
-        )),
-        EventsDestination::Stdout => out::clone_stdout()
-            .map(|stdout| Sink::Stream(stdout.into()))
-            .or_usage("cannot write events to stdout", HINT),
-        EventsDestination::Descriptor(number) => descriptor(i32::from(*number))
-            .map(Sink::Stream)
-            .or_usage(format!("cannot write events to fd:{number}"), HINT),
-        EventsDestination::File(path) => {
-            file(path).or_usage(format!("cannot write events to {}", path.display()), HINT)
+    let opened = match destination {
+        EventsDestination::Stdout if detached => {
+            return Err(Failure::usage(
+                "--events -: a detached run has no stdout",
+                "name a file with --events FILE, or follow the run with `longhaul attach RUN --events -`",
+            ));
         }
-    }
+        EventsDestination::Stdout if global.output_format.is_some() => {
+            return Err(Failure::usage(
+                "--events -: --output-format prints on stdout, too",
+                "leave out --output-format, or name a file with --events FILE",
+            ));
+        }
+        EventsDestination::Stdout => out::clone_stdout().map(|stdout| Sink::Stream(stdout.into())),
+        EventsDestination::Descriptor(number) => descriptor(i32::from(*number)).map(Sink::Stream),
+        EventsDestination::File(path) => file(path),
+    };
+    opened.or_usage(format!("cannot write events to {destination}"), HINT)
 }
 
 /// Duplicates an inherited descriptor for this process alone. The inherited one stays unchanged, because the

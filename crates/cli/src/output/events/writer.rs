@@ -3,6 +3,7 @@
 
 use super::line::gap_line;
 use super::sink::Sink;
+use crate::args::EventsDestination;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
@@ -73,8 +74,7 @@ impl Queue {
 
 /// The thread that writes events, until it is closed.
 pub struct Writer {
-    name: String,
-    is_on_stdout: bool,
+    destination: EventsDestination,
     queue: Queue,
     result: mpsc::Receiver<DroppedEvents>,
 }
@@ -86,8 +86,7 @@ struct DroppedEvents {
 }
 
 impl Writer {
-    /// Starts writing to a destination with this name, which may be this process's stdout.
-    pub fn start(name: String, is_on_stdout: bool, sink: Sink) -> Writer {
+    pub fn start(destination: &EventsDestination, sink: Sink) -> Writer {
         let (sender, items) = mpsc::channel();
         let (result_sender, result) = mpsc::channel();
         let shared = Arc::new(Shared::default());
@@ -100,11 +99,11 @@ impl Writer {
                 WriterThread { sink, last_written: BTreeMap::new(), dropped: DroppedEvents::default() };
             let _ = result_sender.send(thread.write_all(&items, &shared));
         });
-        Writer { name, is_on_stdout, queue, result }
+        Writer { destination: destination.clone(), queue, result }
     }
 
     pub fn is_on_stdout(&self) -> bool {
-        self.is_on_stdout
+        self.destination == EventsDestination::Stdout
     }
 
     /// Returns a queue for a run's events. All queues must be dropped before the writer is closed.
@@ -114,7 +113,7 @@ impl Writer {
 
     /// Waits until an active reader has taken the queued events. Returns a warning if some were lost.
     pub fn close(self) -> Option<String> {
-        let Writer { name, queue, result, .. } = self;
+        let Writer { destination: name, queue, result } = self;
         drop(queue);
         let hint = "the run's journal.jsonl has them all";
         match result.recv_timeout(FLUSH) {

@@ -89,10 +89,11 @@ pub(super) fn write(stream: Stream, bytes: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Writes a frame to stderr. If the reader is behind, the frame is skipped, unless other text takes its place.
-pub(super) fn draw(frame: &[u8], clears: bool) -> io::Result<()> {
+/// Draws on the terminal at stderr. `frame` may move the cursor, so its text must be sanitized. If the reader is behind,
+/// it is skipped, unless `clears` says that other text takes its place.
+pub fn draw(frame: &str, clears: bool) -> io::Result<()> {
     let is_behind = QUEUE.get().is_some_and(|queue| queue.len() > QUEUED_BYTES_MAX_TO_DRAW);
-    if is_behind && !clears { Ok(()) } else { write(Stream::Stderr, frame) }
+    if is_behind && !clears { Ok(()) } else { write(Stream::Stderr, frame.as_bytes()) }
 }
 
 /// Repeats a call on a full non-blocking stream until there is room.

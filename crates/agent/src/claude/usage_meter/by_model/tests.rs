@@ -102,12 +102,13 @@ fn parts(meter: &UsageMeter) -> Vec<(String, Usage)> {
 /// Checks the input, output, messages and reported micro-dollars of each model, and after `~` the estimated
 /// ones.
 fn check(script: &str, expected: Expect) {
-    let models: Vec<String> = parts(&meter_after(script)).into_iter().map(render).collect();
+    let models: Vec<String> =
+        parts(&meter_after(script)).iter().map(|(name, usage)| render(name, *usage)).collect();
     expected.assert_eq(&models.join("; "));
 }
 
-fn render((name, usage): (String, Usage)) -> String {
-    let name = if name.is_empty() { "-" } else { &name };
+fn render(name: &str, usage: Usage) -> String {
+    let name = if name.is_empty() { "-" } else { name };
     let mut text = String::new();
     let Usage {
         tokens,

@@ -1,4 +1,5 @@
 use super::{FLUSH, QUEUED_BYTES_MAX, QueuedEvents, Sink, Writer};
+use crate::args::EventsDestination;
 use expect_test::{Expect, expect};
 use std::fs::{self, File};
 use std::path::Path;
@@ -10,6 +11,10 @@ fn item(first: u64, count: u64, known: bool) -> QueuedEvents {
     QueuedEvents { run: "a".to_owned(), first, lines: (first..first + count).map(line).collect(), known }
 }
 
+fn destination(name: &str) -> EventsDestination {
+    EventsDestination::File(name.into())
+}
+
 fn file() -> (TempDir, std::path::PathBuf) {
     let dir = tempfile::tempdir().expect("a directory");
     let path = dir.path().join("events");
@@ -19,7 +24,7 @@ fn file() -> (TempDir, std::path::PathBuf) {
 /// Writes these events to a file and returns the warning.
 fn write_events(path: &Path, items: Vec<QueuedEvents>) -> Option<String> {
     let opened = File::options().read(true).append(true).create(true).open(path).expect("it can be made");
-    let writer = Writer::start("events".to_owned(), false, Sink::File(opened));
+    let writer = Writer::start(&destination("events"), Sink::File(opened));
     items.into_iter().for_each(|item| writer.queue().push(item));
     writer.close()
 }
@@ -80,7 +85,7 @@ fn reports_gap_in_its_place() {
 #[test]
 fn counts_events_of_failed_destination() {
     let full = File::options().write(true).open("/dev/full").expect("it is always there");
-    let writer = Writer::start("full".to_owned(), false, Sink::Stream(full));
+    let writer = Writer::start(&destination("full"), Sink::Stream(full));
     writer.queue().push(item(1, 3, false));
     let warning = writer.close().expect("nothing got there");
     assert!(
@@ -94,7 +99,7 @@ fn never_waits_for_reader() {
     let (reader, pipe) = std::io::pipe().expect("a pipe");
     let pipe = File::from(std::os::fd::OwnedFd::from(pipe));
     let started = Instant::now();
-    let writer = Writer::start("pipe".to_owned(), false, Sink::Stream(pipe));
+    let writer = Writer::start(&destination("pipe"), Sink::Stream(pipe));
     let queue = writer.queue();
     let long = |first| QueuedEvents { lines: vec![vec![b' '; 1 << 20]], ..item(first, 0, false) };
     let count = 2 * (QUEUED_BYTES_MAX as u64 >> 20);
