@@ -347,6 +347,24 @@ fn catches_up_with_run_directories() {
 }
 
 #[test]
+fn absurd_usage_does_not_keep_other_runs_out() {
+    let (_dir, home) = Home::temporary();
+    let mut absurd = complete_run();
+    for record in &mut absurd {
+        if let Record::AttemptEnded { usage, .. } = record {
+            usage.tokens.input = u64::MAX;
+        }
+    }
+    for (roll, records) in [(1, absurd.clone()), (2, absurd), (3, complete_run())] {
+        run(&home, roll, &records);
+    }
+    let mut ledger = up_to_date_ledger(&home);
+    assert_eq!(all(&mut ledger).len(), 3);
+    let rows = ledger.costs_by_quarter(None).expect("the sums fit");
+    assert!(!rows.is_empty());
+}
+
+#[test]
 fn notices_resumed_run() {
     let (_dir, home) = Home::temporary();
     let mut one = run(&home, 1, &complete_run());
