@@ -178,7 +178,7 @@ fn iterations_that_run_out_are_partial_and_can_be_raised() {
     // A workflow takes none of the settings of a run.
     let rejected = stage.longhaul(["resume", "counting", "--model", "opus"]).output();
     assert_eq!(rejected.code, 2, "{rejected:?}");
-    rejected.assert_error(&["`model` applies to a run", "--max-iterations"]);
+    rejected.assert_error(&["`--model` applies to a run", "--max-iterations"]);
     let words: Vec<&str> = resume.split(' ').skip(1).collect();
     let resumed = envelope(&stage.longhaul(words).against(&server).output(), 0);
     assert_eq!(resumed["workflow"]["iteration"], 3, "{resumed}");

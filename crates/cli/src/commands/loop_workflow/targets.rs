@@ -100,10 +100,13 @@ pub fn resume(
 fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
     let root = Cli::command();
     let command = root.find_subcommand("resume").expect("there is such a command");
-    let mut typed = typed_args(command, matches).map(|arg| arg.get_id().as_str());
-    match typed.find(|id| !OF_WORKFLOW.contains(id)) {
-        Some(id) => Err(Failure::usage(
-            format!("`{}` applies to a run, not to a workflow", id.replace('_', "-")),
+    let mut typed = typed_args(command, matches);
+    match typed.find(|arg| !OF_WORKFLOW.contains(&arg.get_id().as_str())) {
+        Some(arg) => Err(Failure::usage(
+            format!(
+                "`{}` applies to a run, not to a workflow",
+                arg.get_long().map_or_else(|| arg.to_string(), |flag| format!("--{flag}"))
+            ),
             "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
         )),
         None => Ok(()),
