@@ -336,6 +336,7 @@ fn maps_terminal_reasons() {
         ("rapid_refill_breaker", TerminalReason::PromptTooLong),
         ("stop_hook_prevented", TerminalReason::HookStopped),
         ("image_error", TerminalReason::TooLarge),
+        ("structured_output_retry_exhausted", TerminalReason::InvalidResult),
         ("tomorrow", TerminalReason::Other),
     ] {
         let line = format!(r#"{{"type":"result","is_error":true,"terminal_reason":"{reason}"}}"#);
