@@ -53,6 +53,7 @@ export type Fault =
   | 'context_full'
   | 'output_limit'
   | 'unfinished'
+  | 'invalid_result'
   | 'guard_lapsed'
   | 'permission'
   | 'auth'
@@ -640,6 +641,7 @@ export type TerminalReason =
   | 'hook_stopped'
   | 'max_turns'
   | 'budget_exhausted'
+  | 'invalid_result'
   | 'other'
   | 'not_reported';
 /**

@@ -387,6 +387,7 @@ pub(crate) mod tests {
             context_full: the conversation had become too long for the model
             output_limit: the answer was truncated by the limit on output tokens
             unfinished: the last turn ended before the task was done
+            invalid_result: none of the results that you returned matches the JSON schema that the task requires
             guard_lapsed: a hook that guards the tools gave no verdict
             permission: a tool was not permitted
             auth: the API did not accept the credentials

@@ -104,7 +104,7 @@ pub enum OutputFormat {
     Json,
     /// Text for people
     Text,
-    /// The agent's and Longhaul's events as JSON lines, then one `result` event
+    /// JSON lines: events, then one `result`; of a workflow, its decisions, then the object of `json`
     StreamJson,
 }
 

@@ -37,7 +37,7 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     args.policy.apply(&mut spec.policy);
     limit_flags::change("run", &args.limits, &args.more, &mut spec.policy.limits)?;
-    check_flags::apply(&agent.check, &args.policy, &spec.cwd, &mut spec.policy)?;
+    check_flags::apply(&agent.check, &args.policy, Some(&spec.cwd), &mut spec.policy)?;
     let is_reviewed = spec.policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());
     if is_reviewed && spec.agent.name != AgentKind::Claude.as_str() {
         return Err(Failure::usage(

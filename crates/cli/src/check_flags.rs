@@ -7,16 +7,16 @@ use longhaul_core::{Checks, Policy, Review};
 use std::path::Path;
 
 /// Applies the flags to the checks of a policy. Without commands, the existing ones stay. A command that
-/// cannot run could never verify the work and is rejected.
+/// cannot run could never verify the work and is rejected. Without a directory, only its syntax counts.
 pub fn apply(
     commands: &[String],
     values: &PolicyValueArgs,
-    dir: &Path,
+    dir: Option<&Path>,
     policy: &mut Policy,
 ) -> Result<(), Failure> {
     for command in commands {
         let hint = "pass --check a shell command that runs in the working directory";
-        check_command("check", command, Some(dir), hint)?;
+        check_command("check", command, dir, hint)?;
     }
     if !commands.is_empty() {
         policy.checks.get_or_insert_with(|| Checks::new(Vec::new())).commands = commands.to_vec();

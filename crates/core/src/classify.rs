@@ -131,6 +131,7 @@ fn classify_error(evidence: &Evidence, result: &AgentResult) -> Fault {
         TerminalReason::MaxTurns => return Fault::TurnLimit,
         TerminalReason::BudgetExhausted => return Fault::AgentBudget,
         TerminalReason::HookStopped => return Fault::Unfinished,
+        TerminalReason::InvalidResult => return Fault::InvalidResult,
         TerminalReason::Completed
         | TerminalReason::ApiError
         | TerminalReason::Other
@@ -198,6 +199,7 @@ pub(crate) fn classify_reported_success(result: &AgentResult) -> Option<Fault> {
         | TerminalReason::Aborted
         | TerminalReason::MaxTurns
         | TerminalReason::BudgetExhausted
+        | TerminalReason::InvalidResult
         | TerminalReason::Other
         | TerminalReason::NotReported => return Some(Fault::Unknown),
     }

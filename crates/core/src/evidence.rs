@@ -211,6 +211,8 @@ pub enum TerminalReason {
     MaxTurns,
     /// The agent's own budget was exhausted.
     BudgetExhausted,
+    /// The model returned invalid structured results, as often as the agent allows.
+    InvalidResult,
     /// Unknown word.
     Other,
     /// The vendor reported none.

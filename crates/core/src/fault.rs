@@ -39,6 +39,8 @@ stored_enum! {
         OutputLimit = "output_limit",
         /// The agent stopped without an answer: empty result, paused turn, stopped by a hook.
         Unfinished = "unfinished",
+        /// The agent gave up on a result that its JSON schema allows: the model returned invalid ones.
+        InvalidResult = "invalid_result",
         /// A hook gave no verdict or got no answer: a guard did not run.
         GuardLapsed = "guard_lapsed",
         /// Tools were denied by something other than our guards.
@@ -87,6 +89,7 @@ impl Fault {
             Fault::ContextFull => "the conversation exceeds the model's context",
             Fault::OutputLimit => "the answer was truncated at the model's output limit",
             Fault::Unfinished => "the agent stopped before the work was done",
+            Fault::InvalidResult => "the agent returned no result that its JSON schema allows",
             Fault::GuardLapsed => "a tool call was made without the verdict of a guard",
             Fault::Permission => "the agent was denied tools that it needed",
             Fault::Auth => "the credentials were rejected",

@@ -71,7 +71,7 @@ pub fn remedy(fault: Fault) -> Remedy {
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Remedy::WaitOut,
         Fault::UsageLimit => Remedy::Park,
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => Remedy::Resume,
-        Fault::OutOfMemory => Remedy::ResumeOnce,
+        Fault::OutOfMemory | Fault::InvalidResult => Remedy::ResumeOnce,
         Fault::AttemptTimeout => Remedy::ResumeWhileProgressing,
         Fault::SessionLost => Remedy::ReplaceLostSession,
         Fault::SessionExists => Remedy::ResumeExisting,
@@ -116,6 +116,7 @@ pub fn final_outcome(fault: Fault) -> OutcomeKind {
         Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
             OutcomeKind::NeedsPerson
         }
+        Fault::InvalidResult => OutcomeKind::CheckFailed,
         Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::NotStarted,
     }
 }

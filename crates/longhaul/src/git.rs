@@ -296,9 +296,31 @@ fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
 
 fn error_message(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
-    let lines: Vec<&str> = error.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = error.lines().skip_while(|line| line.trim().is_empty());
+    // Git's advice is for a person at a terminal. It follows an empty line.
+    let lines: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
     match lines.len() {
         0 => output.status.to_string(),
         count => lines[..count.min(ERROR_LINES_MAX)].join("; "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Output, error_message};
+    use std::process::ExitStatus;
+
+    #[test]
+    fn error_is_not_truncated_within_a_sentence() {
+        let check = |stderr: &str, expected: &str| {
+            let output = Output { status: ExitStatus::default(), stdout: Vec::new(), stderr: stderr.into() };
+            assert_eq!(error_message(&output), expected);
+        };
+        let locked = "fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process seems to be \
+                      running in this repository, e.g.\nan editor opened by 'git commit'. Please make sure all \
+                      processes\nare terminated then try again.\n";
+        check(locked, "fatal: Unable to create '/p/.git/index.lock': File exists.");
+        check("\nerror: a\nerror: b\n", "error: a; error: b");
+        check("", "exit status: 0");
     }
 }

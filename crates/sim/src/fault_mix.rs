@@ -51,6 +51,7 @@ impl FaultPoint {
             | Fault::Stalled
             | Fault::ContextFull
             | Fault::OutputLimit
+            | Fault::InvalidResult
             | Fault::Auth
             | Fault::Billing
             | Fault::ModelUnknown

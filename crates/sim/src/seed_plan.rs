@@ -74,6 +74,10 @@ pub(crate) fn plan(seed: u64) -> SeedPlan {
     if rng.one_in(4) {
         review(&mut rng, &mut policy, &mut mix);
     }
+    if rng.one_in(16) {
+        let odds = rng.log_uniform(Interval::new(10_000, 900_000)) as u32;
+        mix.set_odds(Fault::InvalidResult, odds);
+    }
     let session = if resumes { SessionPlan::Resume(id) } else { SessionPlan::New(id) };
     SeedPlan { policy, mix, session, session_exists }
 }
@@ -179,10 +183,13 @@ fn keep_going(rng: &mut Rng, policy: &mut Policy, mix: &mut FaultMix) {
 
 fn mix(rng: &mut Rng) -> FaultMix {
     let mut mix = FaultMix::calm();
+    // Drawn later, so that older seeds keep their meaning.
+    let faults: Vec<Fault> =
+        Fault::ALL.iter().copied().filter(|fault| *fault != Fault::InvalidResult).collect();
     let kinds = 1 + rng.below(5);
     for _ in 0..kinds {
         // Half of the draws are lasting faults, which make a run long. Most other faults end it.
-        let fault = if rng.one_in(2) { rng.pick(LASTING) } else { rng.pick(Fault::ALL) };
+        let fault = if rng.one_in(2) { rng.pick(LASTING) } else { rng.pick(&faults) };
         mix.set_odds(fault, rng.log_uniform(Interval::new(10_000, 900_000)) as u32);
     }
     let sometimes = |rng: &mut Rng, one_in| {

@@ -32,6 +32,8 @@ pub(super) struct ConversationReducer {
     session: Option<String>,
     /// The last message whose deltas started, so that its end will follow.
     started_message: String,
+    /// Its usage at the start. The end may omit the input.
+    started_usage: BilledTokens,
     /// The message whose end is pending.
     open: Option<PendingMessage>,
     /// Messages since the pending one started.
@@ -80,11 +82,13 @@ impl ConversationReducer {
             "message_start" => {
                 self.close();
                 event.event.message.id.as_str().clone_into(&mut self.started_message);
+                self.started_usage = billed(&event.event.message.usage);
             }
             "message_delta" => {
                 let stop_reason = event.event.delta.stop_reason.as_str();
                 if let Some(open) = self.open.as_mut().filter(|_| !stop_reason.is_empty()) {
-                    open.usage = Some((billed(&event.event.usage), stop_reason.to_owned()));
+                    let usage = self.started_usage.max_with(billed(&event.event.usage));
+                    open.usage = Some((usage, stop_reason.to_owned()));
                 }
                 self.close();
             }

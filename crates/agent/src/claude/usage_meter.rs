@@ -361,7 +361,7 @@ impl UsageInterval {
 
 impl BilledTokens {
     /// Merges later cumulative numbers of the same message. A later event may omit the input.
-    fn max_with(self, later: BilledTokens) -> BilledTokens {
+    pub(super) fn max_with(self, later: BilledTokens) -> BilledTokens {
         BilledTokens {
             tokens: self.tokens.combine(later.tokens, u64::max),
             cache_write_hour: self.cache_write_hour.max(later.cache_write_hour),

@@ -14,6 +14,7 @@ pub(super) fn terminal_reason(word: &str) -> TerminalReason {
         "hook_stopped" | "stop_hook_prevented" => TerminalReason::HookStopped,
         "max_turns" => TerminalReason::MaxTurns,
         "budget_exhausted" => TerminalReason::BudgetExhausted,
+        "structured_output_retry_exhausted" => TerminalReason::InvalidResult,
         _ => TerminalReason::Other,
     }
 }
@@ -25,6 +26,7 @@ pub(super) fn terminal_reason_by_subtype(subtype: &str, is_error: bool) -> Termi
         "success" if !is_error => TerminalReason::Completed,
         "error_max_turns" => TerminalReason::MaxTurns,
         "error_max_budget_usd" => TerminalReason::BudgetExhausted,
+        "error_max_structured_output_retries" => TerminalReason::InvalidResult,
         _ => TerminalReason::NotReported,
     }
 }

@@ -78,6 +78,9 @@ pub(crate) fn interruption(fault: Fault) -> &'static str {
         Fault::ContextFull => "the conversation had become too long for the model",
         Fault::OutputLimit => "the answer was truncated by the limit on output tokens",
         Fault::Unfinished => "the last turn ended before the task was done",
+        Fault::InvalidResult => {
+            "none of the results that you returned matches the JSON schema that the task requires"
+        }
         Fault::GuardLapsed => "a hook that guards the tools gave no verdict",
         Fault::Permission => "a tool was not permitted",
         Fault::Auth => "the API did not accept the credentials",

@@ -108,19 +108,25 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })
 }
 
-pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
+/// Returns the policy of a run with these flags. Without a directory, the programs of its checks may be missing.
+pub fn policy(args: &RunArgs, dir: Option<&Path>) -> Result<Policy, Failure> {
     let preset = args.policy.preset();
     let mut policy = args.policy.policy(args.resume_or_new.is_some());
     let timeout = preset.summary_timeout();
     policy.handoff_summary = args.handoff_summary.clone().map(|model| HandoffSummary::new(model, timeout));
     args.limits.apply(&mut policy.limits);
     args.wrap_up.apply(&mut policy);
-    let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
     check_flags::apply(&args.agent.check, &args.policy.values, dir, &mut policy)?;
     args.keep_going.apply(&mut policy);
     policy.validate()?;
     limit_flags::require_for_keep_going(&args.limits, &policy)?;
-    let mut spec = spec(args, preset, policy)?;
+    Ok(policy)
+}
+
+pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
+    let preset = args.policy.preset();
+    let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
+    let mut spec = spec(args, preset, policy(args, Some(dir))?)?;
     check_channels(&args.notify, Some(&spec.cwd))?;
     let placement = placement(args)?;
     spec.session = session(args, &spec.policy)?;

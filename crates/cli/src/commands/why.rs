@@ -6,7 +6,7 @@ mod workflow;
 use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
-use crate::open_home::{self, RunOrWorkflow};
+use crate::open_home::{self, RunOrWorkflow, find_workflow};
 use crate::output;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
@@ -16,7 +16,7 @@ use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
 use longhaul_core::{Fault, OutcomeKind, RunHistory};
-use longhaul_store::{Journal, RunDir};
+use longhaul_store::{Home, Journal, Plan, RunDir};
 use serde::Serialize;
 #[cfg(test)]
 pub use workflow::WhyWorkflowOutput;
@@ -62,6 +62,11 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let is_supervised = status.is_supervised;
     let mut next = next_step(dir.id(), history.run(), &plan.spec, status, &clock);
     let outcome = history.state().outcome();
+    if outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done)
+        && let Some(rejected) = rejected_by_workflow(&home, &dir, &plan)
+    {
+        next = rejected;
+    }
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && dir.attempt(history.state().attempts()).disk_was_full() && !is_supervised {
         next.text = format!("{DISK_FULL}; {}", next.text);
@@ -84,6 +89,21 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
         format!("run {}: {status_text}\n\n{}\n{next}", dir.id(), text(&entries, &clock))
     });
     Ok(0)
+}
+
+/// Returns what follows a run that is done, but whose workflow does not count it as done, for example because its
+/// result does not match the schema of the phase.
+fn rejected_by_workflow(home: &Home, dir: &RunDir, plan: &Plan) -> Option<NextStep> {
+    let workflow = find_workflow(home, plan.workflow.as_ref()?.id.as_str()).ok().flatten()?;
+    let status = workflow.status().ok()?;
+    let mut items = status.phases.iter().flat_map(|phase| &phase.items);
+    let item = items.find(|item| item.run.as_ref() == Some(dir.id()))?;
+    let problem = item.problem.as_ref().filter(|_| item.status == OutcomeKind::CheckFailed.as_str())?;
+    let resume = status.returncode.map(|_| format!("longhaul resume {}", workflow.id()));
+    Some(NextStep {
+        text: format!("the workflow counts the run as {}: {problem}", item.status),
+        commands: [format!("longhaul logs {}", dir.id())].into_iter().chain(resume).collect(),
+    })
 }
 
 fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {

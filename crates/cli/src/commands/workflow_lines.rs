@@ -75,5 +75,5 @@ fn run_line(item: &ItemReport, activities: &BTreeMap<String, String>, colors: Co
     let activity = note(activities.get(run).filter(|_| item.status == "running"));
     let (cost, problem) = (money(item.total_cost_usd.0), note(item.problem.as_ref()));
     let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {}", one_line(name)));
-    format!("    {run}  {word}{until}{activity}, {cost}{problem}{name}\n")
+    format!("    {run}  {word}{until}{activity}, {cost}{name}{problem}\n")
 }

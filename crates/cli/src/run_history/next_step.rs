@@ -110,6 +110,9 @@ fn advice_text(
         OutcomeKind::NeedsPerson if !state.is_ended_by_check() => {
             advice.unwrap_or_else(|| "read the agent's last message, then resume".to_owned())
         }
+        OutcomeKind::CheckFailed if !state.is_ended_by_check() && state.no_verdict.is_none() => {
+            advice.unwrap_or_else(|| "review the work, then resume".to_owned())
+        }
         OutcomeKind::CheckFailed | OutcomeKind::NeedsPerson => {
             format!("read checks/{:03}.log in the run directory, then resume", state.checks)
         }

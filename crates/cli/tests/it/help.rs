@@ -467,7 +467,8 @@ fn help_describes_every_flag_of_run() {
                   Possible values:
                   - json:        One JSON object
                   - text:        Text for people
-                  - stream-json: The agent's and Longhaul's events as JSON lines, then one `result` event
+                  - stream-json: JSON lines: events, then one `result`; of a workflow, its decisions, then
+                    the object of `json`
 
               --json
                   Print JSON; short for `--output-format json`

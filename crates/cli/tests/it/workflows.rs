@@ -216,6 +216,46 @@ prompt = "Do {{ item }} ({{ item_number }} of {{ results.plan.tasks | length }})
     let problem = invalid["workflow"]["phases"][0]["items"][0]["problem"].as_str().expect("a problem");
     assert!(problem.contains("does not match the schema"), "{invalid}");
     assert_eq!(stage.runs().len(), 1);
+    // The run is done, but not for its workflow. The first command that the workflow names explains it.
+    let id = &invalid["workflow"]["id"];
+    let id = id.as_str().expect("an id");
+    assert_eq!(invalid["workflow"]["next"][0], format!("longhaul why {id}-1-plan-1"), "{invalid}");
+    let why = stage.longhaul(["why", &format!("{id}-1-plan-1"), "--json"]).output();
+    let why: Value = serde_json::from_str(&why.stdout).expect("an object is printed");
+    let text = why["next"]["text"].as_str().expect("a text");
+    assert!(text.contains("counts the run as check_failed: the result does not match the schema"), "{why}");
+    let commands = [format!("longhaul logs {id}-1-plan-1"), format!("longhaul resume {id}")];
+    assert_eq!(why["next"]["commands"], serde_json::json!(commands), "{why}");
+}
+
+/// The agent itself gives up on a result after five invalid ones.
+#[test]
+fn reactions_apply_to_results_that_the_agent_gave_up_on() {
+    let file = r#"
+[[phase]]
+name = "plan"
+prompt = "Make a plan."
+schema = { type = "object", required = ["tasks"], properties.tasks = { type = "array" } }
+on = { check_failed = { retry = 1 } }
+run = { retry_base = "10ms", retry_cap = "10ms" }
+"#;
+    let invalid = "I plan.\n! call = { name = 'StructuredOutput', input = { tasks = 5 } }\n".repeat(5);
+    let script = format!("{invalid}Planned.\n? none of the results that you returned\n{invalid}Planned.\n");
+    let (stage, server) = (Stage::new(), Server::start(&script));
+    let failed = envelope(&run_loop(&stage, &server, file, &[]).output(), 24);
+    // Each run is resumed once, and the reaction starts one more run.
+    let runs = stage.runs();
+    assert_eq!(runs.len(), 2, "{failed}");
+    for run in runs {
+        let show = stage.longhaul(["show", run.id().as_str(), "--json"]).output();
+        let show: Value = serde_json::from_str(&show.stdout).expect("an object is printed");
+        assert_eq!(show["outcome"], "check_failed", "{show}");
+        let faults: Vec<_> =
+            show["attempts"].as_array().expect("attempts").iter().map(|attempt| &attempt["fault"]).collect();
+        assert_eq!(faults, ["invalid_result", "invalid_result"], "{show}");
+    }
+    let problem = failed["workflow"]["phases"][0]["items"][0]["problem"].as_str().expect("a problem");
+    assert_eq!(problem, "the agent returned no result that its JSON schema allows", "{failed}");
 }
 
 #[test]
@@ -641,6 +681,16 @@ fn validates_and_prints_prompts_without_an_agent_call() {
     assert!(valid.stdout.contains("plan") && valid.stdout.contains("prove"), "{valid:?}");
     let json = stage.longhaul(["loop", "validate", "--json"]).args([&path]).output();
     assert_eq!(json.code, 0, "{json:?}");
+    // It rejects what `loop` would reject.
+    let check = |settings: &str, fragments: &[&str]| {
+        let phase = format!("[[phase]]\nname = \"work\"\nprompt = \"Work.\"\nrun = {{ {settings} }}\n");
+        let path = stage.file("invalid.toml", phase);
+        let invalid = stage.longhaul(["loop", "validate"]).args([&path]).output();
+        assert_eq!(invalid.code, 2, "{invalid:?}");
+        invalid.assert_error(fragments);
+    };
+    check("check = [\"if then\"]", &["phase `work`", "the shell cannot parse it"]);
+    check("keep_going = true", &["phase `work`", "--keep-going without a limit"]);
     let dry = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--budget", "3"]).output();
     let dry: Value = serde_json::from_str(&dry.stdout).expect("an object is printed");
     assert_eq!(dry["policy"]["limits"]["budget"], 3_000_000, "{dry}");

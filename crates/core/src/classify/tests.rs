@@ -256,6 +256,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             Some(Fault::Unfinished),
         ),
         (
+            "invalid structured results",
+            with_result(terminal(TerminalReason::InvalidResult)),
+            Some(Fault::InvalidResult),
+        ),
+        (
             "a guard that did not run",
             Evidence { guard_lapsed: true, ..with_result(DONE) },
             Some(Fault::GuardLapsed),

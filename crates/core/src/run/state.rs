@@ -280,10 +280,9 @@ impl State {
     /// Returns whether the run finished because a check failed or needs a person. A reviewer without a verdict says
     /// nothing about the work.
     pub fn is_ended_by_check(&self) -> bool {
-        self.outcome().is_some_and(|outcome| match outcome.kind {
-            OutcomeKind::CheckFailed => self.no_verdict.is_none(),
-            OutcomeKind::NeedsPerson => outcome.fault.is_none(),
-            _ => false,
+        self.outcome().is_some_and(|outcome| {
+            matches!(outcome.kind, OutcomeKind::CheckFailed | OutcomeKind::NeedsPerson)
+                && outcome.fault.is_none()
         })
     }
 

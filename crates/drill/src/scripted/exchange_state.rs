@@ -20,7 +20,9 @@ pub(super) struct Exchange {
     pub nudged: bool,
     /// Whether the model was asked to call the tool for its result.
     pub enforced: bool,
-    /// The result that the model returned with that tool.
+    /// Number of invalid results that the model returned with that tool.
+    pub invalid_outputs: u32,
+    /// The valid result.
     pub structured_output: Option<Value>,
     pub pending: Vec<Value>,
     pub hook_stopped: bool,

@@ -24,6 +24,8 @@ pub(super) enum ExchangeEnd {
     MaxTurns(u32),
     /// `--max-budget-usd`.
     MaxBudget(f64),
+    /// The model returned too many invalid results.
+    InvalidOutputs,
 }
 
 impl Agent {
@@ -90,6 +92,12 @@ fn fill(result: &mut Value, exchange: &Exchange, end: &ExchangeEnd) -> bool {
         ExchangeEnd::MaxBudget(limit) => {
             result["errors"] = json!([format!("Reached maximum budget (${limit})")]);
             ("error_max_budget_usd", true, "budget_exhausted")
+        }
+        ExchangeEnd::InvalidOutputs => {
+            let attempts = exchange.invalid_outputs;
+            result["errors"] =
+                json!([format!("Failed to provide valid structured output after {attempts} attempts")]);
+            ("error_max_structured_output_retries", true, "structured_output_retry_exhausted")
         }
     };
     result["subtype"] = json!(subtype);

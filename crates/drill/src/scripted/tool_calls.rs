@@ -13,18 +13,28 @@ use super::questions;
 use super::result::ExchangeEnd;
 use super::tool_outcome::Outcome;
 
+/// The agent gives up after this many invalid results (Claude Code 2.1.330).
+const INVALID_OUTPUTS_MAX: u32 = 5;
+
 impl Agent {
     /// Runs the pending tool calls. Returns `Some` if a hook ends the exchange.
     pub(super) fn run_tools(&mut self, exchange: &mut Exchange) -> Result<Option<ExchangeEnd>, Stop> {
         while let Some(call) = exchange.pending.first().cloned() {
             let (outcome, meta) = self.run_guarded(exchange, &call)?;
-            if call["name"] == init::STRUCTURED_OUTPUT && !outcome.is_error {
-                exchange.structured_output = Some(call["input"].clone());
+            if call["name"] == init::STRUCTURED_OUTPUT {
+                if outcome.is_error {
+                    exchange.invalid_outputs += 1;
+                } else {
+                    exchange.structured_output = Some(call["input"].clone());
+                }
             }
             self.emit_outcome(exchange, &call, &outcome, meta);
         }
         if let Some(output) = &exchange.structured_output {
             return Ok(Some(ExchangeEnd::Completed { text: output.to_string(), reason: "completed" }));
+        }
+        if exchange.invalid_outputs >= INVALID_OUTPUTS_MAX {
+            return Ok(Some(ExchangeEnd::InvalidOutputs));
         }
         if exchange.hook_stopped {
             return Ok(Some(ExchangeEnd::Completed { text: String::new(), reason: "hook_stopped" }));

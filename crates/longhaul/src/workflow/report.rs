@@ -87,11 +87,18 @@ pub(super) fn status_with(
 /// Returns why a run is not done, for people. `None` if its outcome says everything.
 pub(super) fn problem_of(report: &RunReport) -> Option<String> {
     let reason = report.errors.first().filter(|_| is_explained(report.outcome.kind))?;
-    let output = report.failed_check.as_ref().map(|check| check.tail.lines().map(str::trim));
-    Some(match output.and_then(|mut lines| lines.rfind(|line| !line.is_empty())) {
+    let last_line = report.failed_check.as_ref().and_then(|check| last_line_of_output(&check.tail));
+    Some(match last_line {
         Some(line) => format!("{reason}, and ends with: {line}"),
         None => reason.clone(),
     })
+}
+
+/// Returns the last line that the failed command wrote. `None` if it wrote nothing, so that the log ends with the
+/// command.
+fn last_line_of_output(log: &str) -> Option<&str> {
+    let last = log.lines().map(str::trim).rfind(|line| !line.is_empty())?;
+    (!last.starts_with("$ ")).then_some(last)
 }
 
 fn is_explained(outcome: OutcomeKind) -> bool {
@@ -176,5 +183,17 @@ fn reason(
         | OutcomeKind::Incomplete
         | OutcomeKind::Bug
         | OutcomeKind::RetryLater => format!("a phase of the workflow finished as {}", outcome.kind),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_line_of_output;
+
+    #[test]
+    fn command_is_not_its_output() {
+        assert_eq!(last_line_of_output("$ cargo test\n3 tests failed\n\n"), Some("3 tests failed"));
+        assert_eq!(last_line_of_output("$ cargo test\nok\n$ test -f ok\n"), None);
+        assert_eq!(last_line_of_output(""), None);
     }
 }

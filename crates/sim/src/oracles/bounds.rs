@@ -63,7 +63,7 @@ pub(super) fn bound(fault: Fault, has_worked: bool, has_answered: bool) -> Bound
         Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Bound::Server,
         Fault::UsageLimit => Bound::UsageLimit,
         Fault::Crashed | Fault::Interrupted | Fault::Stalled => Bound::Retries,
-        Fault::OutOfMemory | Fault::Unknown => Bound::OnceSlowly,
+        Fault::OutOfMemory | Fault::InvalidResult | Fault::Unknown => Bound::OnceSlowly,
         Fault::AttemptTimeout => Bound::Timeout,
         Fault::SessionLost => Bound::SessionLost,
         Fault::SessionExists | Fault::BadRequest => Bound::Once,

@@ -113,6 +113,8 @@ impl CheckWatch {
             {
                 !has_passed
             }
+            // The agent failed before the check. Another oracle judges its retries.
+            OutcomeKind::CheckFailed if outcome.fault.is_some() => result.is_none(),
             OutcomeKind::CheckFailed => {
                 let failures_max =
                     facts.policy.checks.as_ref().map_or(u32::MAX, |checks| checks.failures_max);

@@ -205,6 +205,7 @@ impl ReviewWatch {
                     | Fault::AttemptTimeout
                     | Fault::OutputLimit
                     | Fault::Unfinished
+                    | Fault::InvalidResult
                     | Fault::Unknown
             );
             is_retried && !exceeds_wall && self.failures <= policy.retries_max.min(RETRIES_MAX)

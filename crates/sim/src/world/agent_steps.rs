@@ -266,6 +266,7 @@ impl World {
             }
             Fault::Interrupted
             | Fault::OutputLimit
+            | Fault::InvalidResult
             | Fault::Refused
             | Fault::TurnLimit
             | Fault::AgentBudget

@@ -89,6 +89,7 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         }
         Fault::TurnLimit => &[ended_by(TerminalReason::MaxTurns)],
         Fault::AgentBudget => &[ended_by(TerminalReason::BudgetExhausted)],
+        Fault::InvalidResult => &[ended_by(TerminalReason::InvalidResult)],
         Fault::AgentUnusable => &[kind(ApiError::AgentTooOld)],
         Fault::Unknown => &[
             ended_by(TerminalReason::NotReported),

@@ -276,6 +276,21 @@ fn does_not_wait_for_missing_end() {
     assert_eq!(decoder.take_messages().len(), 1);
 }
 
+/// Some gateways state the input of a message only at its start.
+#[test]
+fn usage_includes_input_from_start_of_message() {
+    let lines = [
+        r#"{"type":"stream_event","event":{"type":"message_start","message":{"id":"m","usage":{"input_tokens":1000,"cache_read_input_tokens":500,"output_tokens":1}}}}"#,
+        r#"{"type":"assistant","message":{"id":"m","model":"claude-opus-5-5","content":[{"type":"text","text":"One."}]}}"#,
+        r#"{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}}"#,
+    ];
+    let messages = decode([lines.join("\n").as_bytes(), b"\n"]);
+    let usage = messages[0].usage.expect("the message has usage");
+    assert_eq!((usage.input_tokens, usage.cache_read_input_tokens, usage.output_tokens), (1000, 500, 9));
+    // 1,000 tokens of input, 500 of cached input and 9 of output.
+    assert_eq!(messages[0].estimated_cost_usd, Some(0.00428));
+}
+
 #[test]
 fn stream_kinds_come_from_stream() {
     let messages = decode([stream!("success-partial-messages")]);

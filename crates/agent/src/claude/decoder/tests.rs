@@ -336,6 +336,7 @@ fn maps_terminal_reasons() {
         ("rapid_refill_breaker", TerminalReason::PromptTooLong),
         ("stop_hook_prevented", TerminalReason::HookStopped),
         ("image_error", TerminalReason::TooLarge),
+        ("structured_output_retry_exhausted", TerminalReason::InvalidResult),
         ("tomorrow", TerminalReason::Other),
     ];
     for (reason, expected) in rows {

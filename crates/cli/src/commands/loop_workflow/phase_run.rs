@@ -1,10 +1,11 @@
 //! Resolves the description of the runs of each phase, exactly as `longhaul run` would: from the configuration, the
 //! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
 
-use crate::args::{AgentKind, Cli};
-use crate::commands::run::{TypedFlags, flag_with_value, parse_run, prepare};
+use crate::args::{AgentKind, Cli, RunArgs};
+use crate::commands::run::{TypedFlags, flag_with_value, parse_run, policy, prepare};
 use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
+use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::{CommandFactory, ValueEnum};
 use longhaul_agent::did_you_mean;
@@ -56,10 +57,12 @@ impl PhaseRuns {
     }
 }
 
-/// Checks the settings of all phases, without an agent.
+/// Checks the settings of all phases as for a `loop` without flags, and without an agent.
 pub fn check_settings(file: &WorkflowFile) -> Result<(), Failure> {
     for (index, phase) in file.phases().iter().enumerate() {
-        settings(file, index, phase, Path::new(""))?;
+        let settings = settings(file, index, phase, Path::new(""))?;
+        let (args, configured) = parse_phase(phase, &settings, &TypedFlags(BTreeMap::new()))?;
+        policy(&args, None).map_err(|failure| of_phase(phase, &configured, failure))?;
     }
     Ok(())
 }
@@ -137,6 +140,20 @@ fn resolve_phase(
     settings: &Settings,
     typed: &TypedFlags,
 ) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
+    let (args, configured) = parse_phase(phase, settings, typed)?;
+    let prepared = prepare(&args).map_err(|failure| of_phase(phase, &configured, failure))?;
+    let mut prepared = prepared.configured(&configured);
+    let of_file = settings.keys().map(|key| (key.clone(), format!("phase `{}`", phase.name)));
+    prepared.origins.extend(of_file);
+    Ok((prepared.spec, prepared.origins))
+}
+
+/// Returns the arguments of `run` for a phase, and what the configuration adds to them.
+fn parse_phase(
+    phase: &PhaseFile,
+    settings: &Settings,
+    typed: &TypedFlags,
+) -> Result<(Box<RunArgs>, ConfiguredValues), Failure> {
     let exclusions = excluded(&Cli::command(), RUN);
     // A setting of the phase replaces the flag, and flags that it excludes unless it is off. Prohibitions add up.
     let is_on = |key: &String| {
@@ -153,20 +170,20 @@ fn resolve_phase(
     let set = settings.iter().filter(|(key, _)| *key != AGENT_ARGS).map(|(_, words)| words);
     let words = flags.chain(set).flatten().cloned().chain([PROMPT, "--"].map(OsString::from));
     let words = words.chain(settings.get(AGENT_ARGS).into_iter().flatten().cloned());
-    let of_phase = || format!("cannot run phase `{}`", phase.name);
     let hint = "correct the settings of the phase, or the flags of `longhaul loop`";
     // A setting without words is off or empty, whatever is configured.
     let off = settings
         .iter()
         .filter(|(key, words)| words.is_empty() && trust::for_key(key) != ProjectTrust::OnlyAdd);
     let off: Vec<&str> = off.map(|(key, _)| key.as_str()).collect();
-    let (args, configured) = parse_run(words, &off, of_phase(), hint)?;
-    let prepared = prepare(&args).map_err(|failure| Failure {
-        error: format!("{}: {}", of_phase(), failure.error),
-        ..configured.add_origin(failure)
-    })?;
-    let mut prepared = prepared.configured(&configured);
-    let of_file = settings.keys().map(|key| (key.clone(), format!("phase `{}`", phase.name)));
-    prepared.origins.extend(of_file);
-    Ok((prepared.spec, prepared.origins))
+    parse_run(words, &off, cannot_run(phase), hint)
+}
+
+fn of_phase(phase: &PhaseFile, configured: &ConfiguredValues, failure: Failure) -> Failure {
+    let error = format!("{}: {}", cannot_run(phase), failure.error);
+    Failure { error, ..configured.add_origin(failure) }
+}
+
+fn cannot_run(phase: &PhaseFile) -> String {
+    format!("cannot run phase `{}`", phase.name)
 }

@@ -1,7 +1,9 @@
 //! Parses each command that can follow a finished run, as if the user had typed it.
 
+use super::advice_text;
 use crate::args::Cli;
 use crate::next_commands::next_commands;
+use crate::output::time::TimeFormat;
 use clap::CommandFactory;
 use longhaul_core::{
     AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset, Questions,
@@ -87,4 +89,16 @@ fn every_command_parses_as_printed() {
             }
         }
     }
+}
+
+#[test]
+fn only_a_failed_check_points_to_its_log() {
+    let check = |outcome: Outcome, expected: &str| {
+        let (run, clock) = (run(outcome, None, Usage::default()), TimeFormat::utc());
+        let spec = RunSpec::new("/no/such/claude", "/work", "p", Preset::Default.policy());
+        let text = advice_text(run.state(), outcome, &spec.agent, &clock, Moment(0));
+        assert!(text.contains(expected), "{text}");
+    };
+    check(Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE }, "read checks/000.log");
+    check(Outcome::from_fault(OutcomeKind::CheckFailed, Fault::InvalidResult), "`longhaul logs`");
 }

@@ -80,6 +80,23 @@ fn resumes_once_after_memory_kill() {
 }
 
 #[test]
+fn resumes_once_after_invalid_results() {
+    check_run(
+        "working; ends invalid; idle; exit 1; retry; open; works; ends invalid; idle; exit 1; reopen",
+        expect![[r#"
+            ends invalid     -
+            idle             input closed; > close input
+            exit 1           invalid_result -> resume_once in 32s: 2 resume s1, continue (invalid_result); > sweep
+            open             -
+            ends invalid     -
+            idle             input closed; > close input
+            exit 1           invalid_result -> check_failed by invalid_result; > sweep; check_failed by invalid_result; > finish 24
+            reopen           reopened; attempt 3 resume s1, continue (invalid_result); > spawn 3
+        "#]],
+    );
+}
+
+#[test]
 fn stops_and_resumes_stalled_agent() {
     check_run(
         "working; tick; exit 143; retry",

@@ -105,6 +105,14 @@ fn retries_reviewer_without_verdict() {
         review passes    review passed for 5 of 29; check passed; done; > finish 0
     "#]],
     );
+    check(
+        "review invalid; tick; review passes",
+        expect![[r#"
+            review invalid   no verdict (invalid_result) for 5 of 14, again in 2s
+            tick             review started; > review 2 of check 1
+            review passes    review passed for 5 of 19; check passed; done; > finish 0
+        "#]],
+    );
     // These faults would repeat.
     check(
         "review 401",

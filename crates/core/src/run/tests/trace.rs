@@ -727,6 +727,7 @@ fn result(word: &str) -> AgentResult {
         "full" => ended_by(TerminalReason::PromptTooLong),
         "turns" => ended_by(TerminalReason::MaxTurns),
         "budget" => ended_by(TerminalReason::BudgetExhausted),
+        "invalid" => ended_by(TerminalReason::InvalidResult),
         "unclear" => ended_by(TerminalReason::NotReported),
         "truncated" => api_error(ApiError::MaxOutputTokens),
         "network" => api_error(ApiError::ConnectionFailed),

@@ -321,6 +321,7 @@ TerminalReason: TypeAlias = Literal[
     "hook_stopped",
     "max_turns",
     "budget_exhausted",
+    "invalid_result",
     "other",
     "not_reported",
 ]

@@ -90,6 +90,7 @@ Fault: TypeAlias = Literal[
     "context_full",
     "output_limit",
     "unfinished",
+    "invalid_result",
     "guard_lapsed",
     "permission",
     "auth",
