@@ -11,8 +11,9 @@ use std::env;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let is = |variable: &str, value: &str| env::var(variable).is_ok_and(|found| found == value);
-    // The linker of musl's targets selects other startup objects itself: `xtask dist` asks the compiler instead.
-    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+    let is_static = env::var("CARGO_CFG_TARGET_FEATURE").is_ok_and(|found| found.contains("crt-static"));
+    // The linker of static programs selects other startup objects itself: `xtask dist` asks the compiler instead.
+    if is("CARGO_CFG_TARGET_OS", "linux") && is("CARGO_CFG_TARGET_ENV", "gnu") && !is_static {
         println!("cargo::rustc-link-arg-bins=-no-pie");
     }
 }

@@ -26,7 +26,7 @@ pub use gsd::{
     AddProjectArgs, GsdArgs, GsdCallArgs, GsdCommand, NewProjectArgs, NextArgs, PhaseArgs, PhasesArgs,
     ProjectsCommand, RepeatArgs, VerifyPhaseArgs,
 };
-pub use help::with_groups;
+pub use help::{with_groups, with_own_defaults};
 pub use inspect::{
     CostArgs, DiffArgs, GroupBy, LedgerCommand, LogsArgs, ReportArgs, ReportFormat, RowState, RunsArgs,
     ShowArgs, StateFilter, StatusArgs,

@@ -1,6 +1,7 @@
 //! The arguments of the commands that continue, repeat or hand over earlier runs.
 
 use super::agent::model;
+use super::limits::count;
 use super::{ChangeArgs, EventsArgs, NotifyArgs};
 use crate::time_arg::{duration, when};
 use clap::Args;
@@ -111,7 +112,7 @@ pub struct HandoffArgs {
     #[arg(long, value_name = "FILE", requires = "from_transcript", conflicts_with_all = ["task", "run"])]
     pub task_file: Option<PathBuf>,
     /// Maximum size of the handoff prompt, in tokens [default: that of the run, or 12000]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count)]
     pub handoff_tokens: Option<u64>,
     /// Summarize older work in the handoff prompt with this model
     ///

@@ -133,6 +133,11 @@ fn own_defaults(command: &str) -> Option<&'static str> {
     })
 }
 
+/// Removes defaults that do not hold for a command, as its help does.
+pub fn with_own_defaults(command: Command) -> Command {
+    if own_defaults(command.get_name()).is_some() { without_defaults(command) } else { command }
+}
+
 /// Removes the defaults of `longhaul run` from the flags that a command shares with it, where they do not hold.
 fn without_defaults(command: Command) -> Command {
     let shared = PolicyValueArgs::augment_args(AgentArgs::augment_args(Command::new("run")));

@@ -105,9 +105,16 @@ fn next(home: &Home, imported: &ImportReport) -> String {
         let history = found.and_then(|dir| WorkflowHistory::read(home, dir, &clock).ok());
         history.map(|history| history.next_step(&clock).commands).unwrap_or_default()
     };
-    commands.into_iter().next().unwrap_or_else(|| {
-        let command = if outcome.is_some() { "show" } else { "resume" };
-        format!("longhaul {command} {}", manifest.run)
+    let run = &manifest.run;
+    // Others, such as `longhaul doctor`, concern the machine of the export.
+    let of_run = commands.into_iter().find(|command| command.contains(run.as_str()));
+    of_run.unwrap_or_else(|| {
+        let command = match outcome {
+            Some(outcome) if outcome.kind == OutcomeKind::Done => "show",
+            None if manifest.workflow_runs.is_some() => "recover",
+            Some(_) | None => "resume",
+        };
+        format!("longhaul {command} {run}")
     })
 }
 

@@ -1,6 +1,6 @@
 //! `longhaul man`: generates manual pages from the command tree.
 
-use crate::args::{Cli, ManArgs};
+use crate::args::{Cli, ManArgs, with_own_defaults};
 use crate::failure::{Failure, OrFailure};
 use crate::{output, visible_commands};
 use clap::CommandFactory;
@@ -9,7 +9,7 @@ use std::fs;
 use std::io::{self, Write};
 
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
-    let tree = visible_commands::tree(&Cli::command());
+    let tree = visible_commands::tree(&Cli::command()).mut_subcommands(with_own_defaults);
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
         let result = Man::new(tree).render(&mut page);

@@ -22,7 +22,8 @@ const LAYOUT: [&str; 14] = [
     "shallow",
     "--show-object-format",
     "--revs-only",
-    "HEAD",
+    // A power cut can leave a name of a commit that does not exist.
+    "HEAD^{commit}",
 ];
 const BRANCH: [&str; 3] = ["symbolic-ref", "--quiet", "HEAD"];
 const IS_IGNORED: [&str; 3] = ["check-ignore", "--quiet", "."];

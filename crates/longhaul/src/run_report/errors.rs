@@ -61,7 +61,7 @@ pub(super) fn errors(
 fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> String {
     let fault = outcome.fault.map(|fault| describe(state, fault));
     if let Some(limit) = outcome.limit {
-        let fault = fault.map(|fault| format!(": {fault}")).unwrap_or_default();
+        let fault = fault.map(|fault| format!(", and {fault}")).unwrap_or_default();
         return format!("{}{fault}", limit.describe_stop());
     }
     if let Some(FailedCheck { number, log, .. }) = check {
@@ -107,7 +107,9 @@ fn actor(source: Option<CancelSource>) -> &'static str {
 
 fn describe(state: &State, fault: Fault) -> String {
     match fault {
-        // One stop is described like any other.
+        Fault::Unfinished if state.idle_stops == 1 => {
+            "the agent stopped without changing anything".to_owned()
+        }
         Fault::Unfinished if state.idle_stops > 1 => {
             format!("the agent stopped {} times in a row without changing anything", state.idle_stops)
         }

@@ -111,8 +111,10 @@ impl ArchonFiles {
     /// Writes all of the current and the previous iteration, which a dead supervisor may have left unfinished.
     pub(super) fn write_all(&mut self) -> Result<(), String> {
         let (mut previous, mut current) = (self.previous.take(), self.current.take());
-        let mut iterations = previous.iter_mut().chain(&mut current);
-        let written = iterations.try_for_each(|iteration| self.write_meta(iteration));
+        let iterations = previous.iter_mut().chain(&mut current);
+        // Both are tried, whatever happens to the first.
+        let written: Vec<_> = iterations.map(|iteration| self.write_meta(iteration)).collect();
+        let written: Result<(), String> = written.into_iter().collect();
         // The previous iteration is complete. After a failure it is written again.
         self.previous = previous.filter(|_| written.is_err());
         self.current = current;

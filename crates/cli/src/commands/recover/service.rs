@@ -63,10 +63,11 @@ pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     )?;
     replace(&path, text(unit).as_bytes(), Durability::Power)?;
     print_status(&format!("wrote {}", path.display()));
-    print_variables(home)?;
+    // An unreadable file of variables does not keep the service from being enabled.
+    let printed = print_variables(home);
     if is_macos() {
         print_status("it recovers orphaned runs from the next login");
-        return Ok(0);
+        return printed.map(|()| 0);
     }
     let enabled = systemctl(&["daemon-reload"]).and_then(|()| systemctl(&["enable", SERVICE]));
     enabled.or_not_started(
@@ -77,7 +78,7 @@ pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     if !lingers() {
         print_status("to recover them at boot, before any login: loginctl enable-linger");
     }
-    Ok(0)
+    printed.map(|()| 0)
 }
 
 /// Prints where the service reads the agents' variables, and the commands that add those that are set here.
