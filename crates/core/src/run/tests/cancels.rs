@@ -121,7 +121,7 @@ fn run_is_stopped_when_taken_over() {
         "start; recover never after person",
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
-            recover never after person recovered (not_started); cancel by person; crashed -> cancelled; > sweep; cancelled; > finish 130
+            recover never after person recovered (not_started); cancel by person; interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_run(
@@ -259,7 +259,7 @@ fn cancel_while_starting_stops_process_after_spawn() {
         expect![[r#"
             start            run started; attempt 1 new s1, task; > spawn 1
             cancel now       cancel by person_now
-            spawn-fails no-resources crashed -> cancelled; > sweep; cancelled; > finish 130
+            spawn-fails no-resources interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }
