@@ -408,7 +408,7 @@ export type Decision1 =
        */
       finding: RecoveryFinding;
       /**
-       * Time of the last record of the dead supervisor, which died then or later.
+       * Time of the last record or heartbeat of the dead supervisor, which died then or later.
        */
       last_record_at?: Moment | null;
       record: 'recovered';

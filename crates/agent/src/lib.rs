@@ -58,7 +58,7 @@ pub use longhaul_core::did_you_mean;
 pub use messages::for_user;
 pub use network::{NetworkError, check_hosts};
 pub use prices::Prices;
-pub use prompts::session_prompt;
+pub use prompts::{is_wrap_up_prompt, session_prompt};
 pub use review::{
     REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
 };

@@ -231,6 +231,12 @@ pub(crate) fn is_longhaul_prompt(text: &str) -> bool {
         || keep_going::is_keep_going_prompt(text)
 }
 
+/// Returns whether a prompt is a wrap-up prompt: the run's own one, if it has one, or Longhaul's or ResearchGym's.
+pub fn is_wrap_up_prompt(text: &str, wrap_up_prompt: Option<&str>) -> bool {
+    let custom = wrap_up_prompt.filter(|prompt| !prompt.is_empty());
+    is_wrap_up(text) || custom.is_some_and(|custom| text.starts_with(custom))
+}
+
 /// Returns whether a prompt in a session is a wrap-up prompt of Longhaul or ResearchGym.
 pub(crate) fn is_wrap_up(text: &str) -> bool {
     text.starts_with(WRAP_UP) || text.starts_with(RESEARCHGYM_WRAP_UP)

@@ -66,15 +66,17 @@ pub struct BoundedLog<T> {
 }
 
 impl SideEffects {
-    /// Adds the calls of a later attempt. If it called no tool, earlier unresolved calls stay unresolved,
-    /// because it cannot have checked them.
-    pub fn extend(&mut self, later: &SideEffects) {
+    /// Adds the calls of a later attempt. Earlier unresolved calls stay unresolved if it called no tool, because it
+    /// cannot have checked them, or if it was a wrap-up, because the session continues without it.
+    pub fn extend(&mut self, later: &SideEffects, was_wrap_up: bool) {
         later.completed.iter().for_each(|call| self.completed.push(call.clone()));
         self.completed.dropped += later.completed.dropped;
         later.ended.iter().for_each(|call| self.ended.push(call.clone()));
-        if later.calls > 0 {
-            self.unresolved = later.unresolved.clone();
+        if later.calls > 0 && !was_wrap_up {
+            self.unresolved = BoundedLog::default();
         }
+        later.unresolved.iter().for_each(|call| self.unresolved.push(call.clone()));
+        self.unresolved.dropped += later.unresolved.dropped;
         self.calls += later.calls;
     }
 

@@ -48,7 +48,7 @@ pub enum Event {
         /// A stop that was requested before the takeover. `None` if the agent is running: then the stop follows
         /// as its own event.
         stop: Option<CancelSource>,
-        /// Time of the dead supervisor's last record. `None` if it wrote none.
+        /// Time of the dead supervisor's last record or heartbeat. `None` if it wrote none.
         last_record_at: Option<Moment>,
         /// Settings that the user changed at the takeover.
         changes: Vec<SettingChange>,

@@ -163,7 +163,7 @@ pub enum Record {
         at: Moment,
         /// State in which the new supervisor found the run.
         finding: RecoveryFinding,
-        /// Time of the last record of the dead supervisor, which died then or later.
+        /// Time of the last record or heartbeat of the dead supervisor, which died then or later.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_record_at: Option<Moment>,
         /// Settings that the user changed at the takeover.

@@ -5,6 +5,7 @@
 //! plan.json        the plan, written once, and again if the run has moved
 //! journal.jsonl    the journal: see `journal.rs`
 //! status.json      derived, for people and other programs
+//! heartbeat        when the supervisor last watched a process of the run, in milliseconds since 1970
 //! attempts/001/    argv.json, prompt.txt, session.json, stream.jsonl, stderr.log, exit.json, usage.json
 //!                  answers.json if the agent asked questions; background.json if background tasks ended with it;
 //!                  watchdog.json if a watchdog stopped it; input: the FIFO of a guarded agent while it runs;
@@ -28,9 +29,12 @@
 
 use crate::atomic::{Durability, replace_json};
 use crate::files::{make_parents, private, read_json};
-use crate::{AttemptDir, CostSummary, JournalDir, Plan, SessionSummary, Status, StoreError};
-use longhaul_core::{RunId, State, Usage};
+use crate::{
+    AttemptDir, CostSummary, JournalDir, Plan, SessionSummary, Status, StoreError, read_regular_to_string,
+};
+use longhaul_core::{Moment, RunId, State, Usage};
 use std::fs::{self, File};
+use std::io::Write;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
@@ -165,6 +169,24 @@ impl RunDir {
     /// Replaces `status.json`, without a disk flush, because it can be derived again.
     pub fn write_status(&self, status: &Status) -> Result<(), StoreError> {
         replace_json(&self.status_path(), status, Durability::Process)
+    }
+
+    /// Writes to `heartbeat` that a supervisor and a process of the run are alive at this time, in place and without a
+    /// disk flush.
+    pub fn write_heartbeat(&self, at: Moment) {
+        // Only the time that counts after a crash depends on the file.
+        let file = private().write(true).create(true).open(self.heartbeat_path());
+        // The number of digits changes only in the year 2286, so nothing of a longer number remains.
+        let _ = file.and_then(|mut file| file.write_all(at.0.to_string().as_bytes()));
+    }
+
+    /// Returns the time of the last heartbeat, or `None` if there was none or the file is damaged.
+    pub fn heartbeat(&self) -> Option<Moment> {
+        read_regular_to_string(&self.heartbeat_path()).ok()?.parse().ok().map(Moment)
+    }
+
+    fn heartbeat_path(&self) -> PathBuf {
+        self.path().join("heartbeat")
     }
 
     /// Replaces `logs/cost_summary.json`, without a disk flush.

@@ -61,13 +61,16 @@ fn extends_run_with_attempts() {
         side_effects
     };
     let mut run = SideEffects::default();
-    run.extend(&attempt("a", "b"));
+    run.extend(&attempt("a", "b"), false);
     check(&run, "a; b");
     // It called no tool, so it cannot have checked anything.
-    run.extend(&attempt("", ""));
+    run.extend(&attempt("", ""), false);
     check(&run, "a; b");
-    run.extend(&attempt("c", ""));
-    check(&run, "a c; ");
+    // The session continues without the wrap-up, so it does not show what the agent found out.
+    run.extend(&attempt("commit", "d"), true);
+    check(&run, "a commit; b d");
+    run.extend(&attempt("c", ""), false);
+    check(&run, "a commit c; ");
 }
 
 #[test]
@@ -82,7 +85,7 @@ fn drops_and_counts_oldest_calls() {
     }
     assert_eq!((side_effects.unresolved.iter().len(), side_effects.completed.iter().len()), (0, 256));
     let mut run = side_effects.clone();
-    run.extend(&side_effects);
+    run.extend(&side_effects, false);
     assert_eq!((run.completed.iter().len(), run.completed.dropped), (256, 256));
 }
 

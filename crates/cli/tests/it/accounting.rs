@@ -3,12 +3,14 @@
 
 use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{play_with_each_agent, recover};
+use crate::recovering::{kill_agent, play_with_each_agent, recover};
 use crate::server::{Server, WORK};
+use longhaul_core::{Moment, Record, Span};
+use longhaul_store::Journal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, UNIX_EPOCH};
 
 /// Returns the standard scenario with an API that always fails with `fault`.
 fn with_fault(fault: &str) -> String {
@@ -217,6 +219,39 @@ fn time_of_a_living_agent_without_supervisor_is_active() {
         assert_eq!(envelope["run"]["downtime_ms"], 0, "{envelope}");
         assert!(envelope["run"]["active_ms"].as_u64() >= Some(1_500), "{envelope}");
         assert!(!output.stderr.contains("nothing ran"), "{}", output.stderr);
+    });
+}
+
+#[test]
+fn time_of_a_silent_agent_that_was_killed_with_its_supervisor_is_active() {
+    play_with_each_agent(WAITING, "the death of a supervisor and a silent agent", |stage, agent, server| {
+        let started = stage.run(agent, &BASE_ARGS).against(server).start();
+        wait_until("the tool runs", || stage.work().join("started").exists());
+        let run = stage.only_run();
+        let last_output = || {
+            let modified = fs::metadata(run.attempt(1).stream_path()).and_then(|file| file.modified());
+            let since = modified.expect("there is a stream").duration_since(UNIX_EPOCH).expect("after 1970");
+            Moment(since.as_millis() as u64)
+        };
+        wait_until("the agent has been silent", || {
+            run.heartbeat().is_some_and(|heartbeat| heartbeat.since(last_output()) >= Span::from_secs(4))
+        });
+        started.kill();
+        kill_agent(&run);
+        let heartbeat = run.heartbeat().expect("there was one");
+        fs::write(stage.work().join("go"), "").expect("the stage is writable");
+        recover(stage, server, &[]).output().envelope(0);
+        let (mut downtime, mut recovered) = (Span::ZERO, None);
+        for record in Journal::load(&run.journal_path()).expect("there is a journal").records() {
+            match record {
+                Record::Downtime { duration } => downtime = downtime + *duration,
+                Record::Recovered { at, last_record_at, .. } => recovered = Some((*at, *last_record_at)),
+                _ => {}
+            }
+        }
+        let (at, alive_at) = recovered.expect("the run was taken over");
+        assert!(downtime <= at.since(heartbeat), "{downtime} since {heartbeat:?}, until {at:?}");
+        assert!(alive_at >= Some(heartbeat), "{alive_at:?} is before {heartbeat:?}");
     });
 }
 

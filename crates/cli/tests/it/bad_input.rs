@@ -52,8 +52,8 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
         &["/nowhere", "No such file", "hint: name an existing directory"],
     );
     check(&["run", "p", "--cwd", &latin], &["latin.md", "hint: name an existing directory"]);
-    check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m or 1h30m"]);
-    check(&["run", "p", "--retry-base=-5s"], &["-5s", "90s, 5m or 1h30m"]);
+    check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m, 1h30m or 2d"]);
+    check(&["run", "p", "--retry-base=-5s"], &["-5s", "90s, 5m, 1h30m or 2d"]);
     check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);
     check(&["run", "p", "--preset", "tornado"], &["tornado", "openclawpack"]);
     check(&["run", "p", "--max-retries", "many"], &["many", "--help"]);

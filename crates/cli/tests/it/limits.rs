@@ -3,7 +3,7 @@
 
 use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{play_with_each_agent, recover};
+use crate::recovering::{play_with_each_agent, prompt_of, recover};
 use crate::server::{Server, WORK};
 use serde_json::Value;
 use std::fs;
@@ -178,6 +178,38 @@ fn resuming_omits_the_wrap_up_prompt() {
                 "{prompt}"
             );
         }
+    });
+}
+
+/// The first wrap-up meets an overloaded API, so another attempt wraps up. The session is then resumed from the
+/// interrupted call.
+#[test]
+fn call_that_a_limit_interrupted_is_listed_after_a_second_wrap_up() {
+    let scenario = "
+I begin.
+$ sleep 30
+All of it is done.
+? This run is about to end
+I save my work.
+$ touch saved
+Saved, and stopping.
+? The limit has been raised
+The rest is done, too.
+[[fault]]
+times = 1
+hold = { for_s = 0.1 }
+[[fault]]
+times = 1
+status = { code = 529 }
+";
+    play_with_each_agent(scenario, "two wrap-ups", |stage, agent, server| {
+        let limits = ["--time-limit", "20s", "--wrap-up-reserve", "10s", "--inner-retries", "0"];
+        let limited = run(stage, agent, server, &limits, 22);
+        assert_eq!(limited["run"]["attempts"], 2, "{limited}");
+        assert!(stage.work().join("saved").exists());
+        stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).output().envelope(0);
+        let prompt = prompt_of(&stage.only_run(), 3);
+        assert!(prompt.contains("Outcome unknown, check first:\n- `Bash: sleep 30`"), "{prompt}");
     });
 }
 

@@ -209,6 +209,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         ("cancelled", stopped_by(StopCause::Cancelled, exit_code(143)), Some(Fault::Interrupted)),
         (
+            "cancelled before it started",
+            stopped_by(StopCause::Cancelled, Evidence::from_exit(Exit::NeverSpawned)),
+            Some(Fault::Interrupted),
+        ),
+        (
             "aborted by a cancel",
             stopped_by(StopCause::Cancelled, ended_by(TerminalReason::Aborted)),
             Some(Fault::Interrupted),

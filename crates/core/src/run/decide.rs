@@ -90,7 +90,7 @@ fn wrap_up(
 
 /// Plans the attempt that resumes a finished run, in its session if it has one.
 pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) -> AttemptPlan {
-    let fault = state.fault.unwrap_or(Fault::Interrupted);
+    let planned = state.plan.as_ref();
     let (session, prompt) = match &state.session {
         Some(session) => {
             let prompt = match request {
@@ -101,11 +101,15 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
             (SessionPlan::Resume(session.clone()), prompt)
         }
         None => {
+            // An attempt that did not open its new session is repeated with the reason why it needed one.
+            let fault = match planned {
+                Some(AttemptPlan { prompt: PromptKind::TaskAfterLoss(loss), .. }) => *loss,
+                Some(_) | None => state.fault.unwrap_or(Fault::Interrupted),
+            };
             let prompt =
                 if state.usage.is_empty() { PromptKind::Task } else { PromptKind::TaskAfterLoss(fault) };
             // A lost session stays lost.
-            let planned = state.plan.as_ref().filter(|_| fault != Fault::SessionLost);
-            (unopened_session(planned, now), prompt)
+            (unopened_session(planned.filter(|_| fault != Fault::SessionLost), now), prompt)
         }
     };
     state.next_plan(session, prompt)

@@ -295,6 +295,9 @@ impl Run {
             Phase::Stopping { cause, .. } => Some(*cause),
             // The summary may have used the rest of the limit.
             Phase::Starting if self.is_exhausted() => Some(StopCause::LimitReached),
+            Phase::Starting if self.state.cancelled_by.is_some() && evidence.exit == Exit::NeverSpawned => {
+                Some(StopCause::Cancelled)
+            }
             Phase::Starting | Phase::Running | Phase::Closing { .. } => None,
             Phase::New
             | Phase::Summarizing { .. }

@@ -77,7 +77,7 @@ impl AttemptProcess {
         {
             return Err(error.into());
         }
-        // For people. The work does not need it.
+        // For people, and for the list of calls in the next prompt. The work does not need it.
         let _ = dir.write_prompt(&invocation.prompt);
         // The watch starts before the agent can write, so that no output is missed.
         watch.add_file(&dir.stream_path());

@@ -12,7 +12,7 @@ use super::world_config::WorldConfig;
 use crate::clock::LiveClock;
 use crate::file_end::tail_of;
 use crate::handoff::conversation_of;
-use longhaul_agent::{AttemptSnapshot, Decoder, PriorAttempts};
+use longhaul_agent::{AttemptSnapshot, Decoder, PriorAttempts, is_wrap_up_prompt};
 use longhaul_core::{AttemptPlan, Evidence, PromptKind, SessionPlan};
 use longhaul_store::{AttemptDir, compact};
 use std::mem;
@@ -32,6 +32,7 @@ impl EndedAttempts {
     /// Adds an attempt, and returns the evidence of its complete stream.
     pub(crate) fn add(
         &mut self,
+        config: &WorldConfig<'_>,
         ended: EndedProcess,
         subscribers: &mut Subscribers<'_>,
         clock: &LiveClock,
@@ -45,7 +46,9 @@ impl EndedAttempts {
         subscribers.each(|each| each.on_messages(&messages));
         self.snapshot = decoder.snapshot().clone();
         subscribers.each(|each| each.on_attempt_ended(&dir, decoder.as_ref(), clock.at()));
-        self.prior.side_effects.extend(decoder.side_effects());
+        let prompt = dir.prompt().ok().flatten().unwrap_or_default();
+        let was_wrap_up = is_wrap_up_prompt(&prompt, config.spec().wrap_up_prompt.as_deref());
+        self.prior.side_effects.extend(decoder.side_effects(), was_wrap_up);
         if evidence.usage.messages > 0 {
             // The attempt's prompt named the stopped tasks of earlier attempts.
             self.prior.stopped.clear();

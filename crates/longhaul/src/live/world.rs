@@ -40,6 +40,8 @@ use tokio::time::{Instant, timeout};
 // Timers stop while the machine sleeps, and a frozen agent writes nothing, so both are polled.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 const POLL_INTERVAL_LIVE: Duration = Duration::from_secs(2);
+// The working time that a run loses at most if its supervisor and a silent agent are killed together.
+const HEARTBEAT_INTERVAL: Span = Span::from_secs(5);
 // A busy machine delays a wait by less.
 const DELAY_MAX: Duration = Duration::from_secs(10);
 // A signal to a whole process group or cgroup reaches its processes within milliseconds.
@@ -57,6 +59,8 @@ pub(crate) struct LiveWorld<'a> {
     events: VecDeque<Event>,
     /// When the processes and the disk are looked at again, however many events arrive.
     next_poll: Instant,
+    /// When the next heartbeat is due, if a process of the run is running.
+    next_heartbeat: Moment,
     /// Whether the stream was read again after the deadline was due.
     polled_when_due: bool,
     pub(crate) attempt: Option<AttemptProcess>,
@@ -87,6 +91,7 @@ impl<'a> LiveWorld<'a> {
             processes: ProcessWatch::new(),
             events: VecDeque::new(),
             next_poll: Instant::now(),
+            next_heartbeat: Moment(0),
             polled_when_due: false,
             attempt: None,
             one_shot: None,
@@ -206,6 +211,7 @@ impl World for LiveWorld<'_> {
             if self.attempt.is_some() {
                 self.watchdog.start(&self.config.dir).await;
             }
+            self.send_heartbeat();
             let idle_until = self.on_idle();
             let frozen = self.wait_for_change(until.into_iter().chain(idle_until).min()).await?;
             let downtime = self.clock.sleep_since_last_call().unwrap_or_default() + frozen;
@@ -222,6 +228,21 @@ impl LiveWorld<'_> {
         let view = WorldView::new(self.clock.at(), &self.attempt, self.ended.spawn_error.as_deref());
         self.subscribers.on_sync(&view, is_new);
         Ok(())
+    }
+
+    /// Records that this supervisor watches a process of the run, for the case that both are killed. Call it only when
+    /// the records so far, such as a downtime, are in the journal.
+    fn send_heartbeat(&mut self) {
+        let at = self.clock.at();
+        if self.is_live() && at >= self.next_heartbeat {
+            self.next_heartbeat = at + HEARTBEAT_INTERVAL;
+            self.config.dir.write_heartbeat(at);
+        }
+    }
+
+    /// Returns whether an agent, a check, a review or a summary is running.
+    fn is_live(&self) -> bool {
+        self.attempt.is_some() || self.one_shot.is_some()
     }
 
     fn on_idle(&mut self) -> Option<Moment> {
@@ -350,7 +371,7 @@ impl LiveWorld<'_> {
         let exit = self.attempt.as_ref()?.exit()?;
         let ended = self.attempt.take()?.end(exit, self.clock.at());
         let continuity = continuity_of(&self.config, &ended.dir);
-        let evidence = self.ended.add(ended, &mut self.subscribers, &self.clock);
+        let evidence = self.ended.add(&self.config, ended, &mut self.subscribers, &self.clock);
         Some(Evidence { continuity, workspace_fingerprint: self.config.fingerprint(), ..evidence })
     }
 
@@ -402,7 +423,7 @@ impl LiveWorld<'_> {
     /// Waits until something changes, or until the next poll. Returns for how long this process was frozen
     /// meanwhile.
     async fn wait_for_change(&mut self, until: Option<Moment>) -> Result<Span, SuperviseError> {
-        let is_live = self.attempt.is_some() || self.one_shot.is_some();
+        let is_live = self.is_live();
         let interval = if is_live { POLL_INTERVAL_LIVE } else { POLL_INTERVAL };
         let remaining = until.map_or(interval, |until| until.since(self.clock.at()).to_std().min(interval));
         let exited = async {

@@ -182,8 +182,8 @@ async fn take_over(home: &Home, dir: &WorkflowDir, is_cancelled: bool) -> Result
     Ok((plan, journal, loaded))
 }
 
-/// Returns when the dead supervisor or one of its live runs last wrote a file. The runs work while the workflow waits
-/// for them.
+/// Returns when the dead supervisor or one of its live runs last wrote a status or sent a heartbeat. The runs work while
+/// the workflow waits for them.
 fn last_activity(
     home: &Home,
     dir: &WorkflowDir,
@@ -194,9 +194,10 @@ fn last_activity(
     let workflow = Workflow::replay(loaded.records());
     let ids =
         workflow.state().live().map(|(key, _)| key.run_id(dir.id(), &plan.policy.phases[key.phase].name));
-    let updated = ids.filter_map(|id| Some(home.run_with_id(&id).ok()??.status().ok()?.updated_at.0));
+    let runs = ids.filter_map(|id| home.run_with_id(&id).ok()?);
+    let updated = runs.flat_map(|run| [run.status().ok().map(|status| status.updated_at.0), run.heartbeat()]);
     let now = calendar_now();
-    updated.filter(|at| *at <= now).fold(last_step_at, Moment::max)
+    updated.flatten().filter(|at| *at <= now).fold(last_step_at, Moment::max)
 }
 
 /// Returns the runs that the user has resumed on their own since they ended, and that are done or unfinished now.

@@ -25,6 +25,12 @@ pub(crate) fn check_truth(
         Some(StopCause::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
             Some(Fault::Interrupted)
         }
+        // A cancelled attempt that did not start did not crash.
+        Some(StopCause::Cancelled)
+            if ended.evidence.exit == Exit::NeverSpawned && ended.truth == Some(Fault::Crashed) =>
+        {
+            Some(Fault::Interrupted)
+        }
         Some(
             StopCause::DidNotExit
             | StopCause::BackgroundStopped

@@ -253,9 +253,12 @@ impl<'a> OracleSet<'a> {
             }
         };
         let evidence = &ended.evidence;
-        // A summary exhausted a limit, so no attempt started.
-        let is_unstarted = evidence.exit == Exit::NeverSpawned && self.facts.is_limit_exhausted();
-        let stopped = if is_unstarted { Some(StopCause::LimitReached) } else { self.stops.cause() };
+        let stopped = match evidence.exit {
+            // A summary exhausted a limit, so no attempt started.
+            Exit::NeverSpawned if self.facts.is_limit_exhausted() => Some(StopCause::LimitReached),
+            Exit::NeverSpawned if self.facts.cancel.is_some() => Some(StopCause::Cancelled),
+            Exit::NeverSpawned | Exit::Code(_) | Exit::Signal(_) | Exit::Unobserved => self.stops.cause(),
+        };
         check_truth(ended, stopped, fault)?;
         self.sessions.on_attempt_ended(&plan, ended);
         if evidence.made_progress {

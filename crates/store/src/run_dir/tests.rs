@@ -69,6 +69,19 @@ fn reopened_stream_keeps_its_content() {
 }
 
 #[test]
+fn returns_last_heartbeat() {
+    let (dir, run) = run_dir();
+    assert_eq!(run.heartbeat(), None);
+    for at in [1_790_000_000_000, 1_790_000_005_000].map(Moment) {
+        run.write_heartbeat(at);
+        assert_eq!(run.heartbeat(), Some(at));
+    }
+    // A power cut may empty the file.
+    fs::write(dir.path().join("heartbeat"), "").expect("written");
+    assert_eq!(run.heartbeat(), None);
+}
+
+#[test]
 fn round_trips_files_of_an_attempt() {
     let (_dir, run) = run_dir();
     let attempt = run.attempt(1).create().expect("attempt");

@@ -7,7 +7,7 @@ use super::SessionDocument;
 use super::session_row::{RowKind, SessionRow};
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
-use crate::prompts::is_wrap_up;
+use crate::prompts::is_wrap_up_prompt;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -16,9 +16,6 @@ use std::collections::BTreeMap;
 pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<String> {
     let mut by_uuid: BTreeMap<&str, &SessionRow> =
         session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
-    let custom = wrap_up_prompt.filter(|prompt| !prompt.is_empty());
-    let is_wrap_up_prompt =
-        |text: &String| is_wrap_up(text) || custom.is_some_and(|custom| text.starts_with(custom));
     let (mut is_wrap_up_found, mut resume_point) = (false, None);
     let mut current = session.rows.last().map(|row| row.uuid.as_str());
     // Each row is removed, because a damaged file may contain a cycle.
@@ -32,7 +29,7 @@ pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&st
             RowKind::ToolResult | RowKind::Prompt if !row.has_text => {}
             RowKind::ToolResult | RowKind::Prompt => {
                 let texts = texts(session.line(row));
-                if texts.iter().any(is_wrap_up_prompt) {
+                if texts.iter().any(|text| is_wrap_up_prompt(text, wrap_up_prompt)) {
                     // There may be several wrap-up prompts.
                     (is_wrap_up_found, resume_point) = (true, None);
                 } else if !texts.iter().all(|text| is_interruption_marker(text)) {

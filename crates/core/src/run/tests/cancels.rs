@@ -117,7 +117,7 @@ fn run_is_stopped_when_taken_over() {
         "start",
         "recover never after person",
         expect![[r#"
-            recover never after person recovered (not_started); cancel by person; crashed -> cancelled; > sweep; cancelled; > finish 130
+            recover never after person recovered (not_started); cancel by person; interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
     check_rest(
@@ -233,7 +233,7 @@ fn cancel_while_starting_stops_process_after_spawn() {
         "cancel now; spawn-fails no-resources",
         expect![[r#"
             cancel now       cancel by person_now
-            spawn-fails no-resources crashed -> cancelled; > sweep; cancelled; > finish 130
+            spawn-fails no-resources interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }

@@ -64,7 +64,7 @@ fn request_that_reached_no_session_is_sent_again() {
         expect![[r#"
             reopen again     reopened; attempt 2 resume s1, task; > inspect s1
             cancel person    cancel by person
-            spawn-fails resources crashed -> cancelled; > sweep; cancelled; > finish 130
+            spawn-fails resources interrupted -> cancelled; > sweep; cancelled; > finish 130
             reopen           reopened; attempt 3 resume s1, task; > spawn 3
         "#]],
     );

@@ -194,7 +194,7 @@ fn recovery_repeats_session_inspection() {
         expect![[r#"
             start resume s9  run started; attempt 1 resume s9, task; > inspect s9
             cancel person    cancel by person
-            found ready      crashed -> cancelled; > sweep; cancelled; > finish 130
+            found ready      interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );
 }

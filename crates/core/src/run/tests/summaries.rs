@@ -150,9 +150,18 @@ fn cancel_stops_summary() {
     check(
         "cancel person; cancel now; summary killed",
         expect![[r#"
+            cancel person    cancel by person; stop summary (cancelled); > stop summary
+            cancel now       cancel by person_now
+            summary killed   no summary (interrupted) for 5 of 14; interrupted -> cancelled; > sweep; cancelled; > finish 130
+        "#]],
+    );
+    // The next prompt still states why the session is new.
+    check(
+        "cancel person; summary killed; +1h; reopen",
+        expect![[r#"
         cancel person    cancel by person; stop summary (cancelled); > stop summary
-        cancel now       cancel by person_now
-        summary killed   no summary (interrupted) for 5 of 14; crashed -> cancelled; > sweep; cancelled; > finish 130
+        summary killed   no summary (interrupted) for 5 of 14; interrupted -> cancelled; > sweep; cancelled; > finish 130
+        reopen           reopened; attempt 3 new s3, task after loss (context_full); strategy handoff (context_full); summary started; > summarize for 3
     "#]],
     );
     // A cancel after the timeout works, too.

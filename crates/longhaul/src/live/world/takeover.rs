@@ -37,6 +37,9 @@ impl LiveWorld<'_> {
         last_at: Option<Moment>,
         changes: Vec<SettingChange>,
     ) -> Result<Event, SuperviseError> {
+        let now = self.clock.at();
+        let heartbeat = self.config.dir.heartbeat().filter(|at| *at <= now);
+        let last_at = last_at.max(heartbeat);
         let idle = self.idle_for(run, last_at);
         let found = self.find_attempt(run).await?;
         let is_running = matches!(found, FoundAttempt::Running(_));
@@ -68,7 +71,7 @@ impl LiveWorld<'_> {
     }
 
     /// Returns for how long nothing of the run was running, if its agent is gone or idle. The time counts from the
-    /// last record, the agent's last output, or the watchdog's stop.
+    /// last record or heartbeat at `last_at`, the agent's last output, or the watchdog's stop.
     fn idle_for(&self, run: &Run, last_at: Option<Moment>) -> Span {
         let attempt = self.config.dir.attempt(run.state().attempts());
         let modified = fs::metadata(attempt.stream_path()).and_then(|file| file.modified()).ok();
@@ -144,6 +147,6 @@ impl LiveWorld<'_> {
             })?;
         }
         let ended = EndedProcess { dir: dir.clone(), decoder, exit, oom_killed: false };
-        Ok(self.ended.add(ended, &mut self.subscribers, &self.clock))
+        Ok(self.ended.add(&self.config, ended, &mut self.subscribers, &self.clock))
     }
 }

@@ -404,7 +404,7 @@ class Recovered(DecisionBase):
     """
     last_record_at: history.Moment | None = None
     """
-    Time of the last record of the dead supervisor, which died then or later.
+    Time of the last record or heartbeat of the dead supervisor, which died then or later.
     """
 
 
