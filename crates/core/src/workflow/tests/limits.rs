@@ -1,7 +1,7 @@
 //! Shares of the budget and of the working time.
 
-use super::trace::{check, dollars, policy, with_reaction};
-use crate::{OutcomeKind, Reaction, Span, WorkflowLimits, WorkflowPolicy};
+use super::trace::{check, dollars, policy, with_reaction, workflow_after};
+use crate::{OutcomeKind, Reaction, Span, Usd, WorkflowLimits, WorkflowPolicy};
 use expect_test::expect;
 
 fn with_budget(phases: &str, parallel_max: u32, budget: f64) -> WorkflowPolicy {
@@ -169,4 +169,16 @@ fn run_that_waited_is_cancelled_at_the_limit() {
             ends work2 cancelled       work2 cancelled -> stop; work ended out_of_time; out_of_time; > finish 22
         "#]],
     );
+}
+
+#[test]
+fn cost_of_a_phase_includes_replaced_runs() {
+    let policy = with_reaction(policy("work sum"), OutcomeKind::CheckFailed, Reaction::Retry(1));
+    let (workflow, _) = workflow_after(
+        &policy,
+        "start; ends work check_failed 2; ends work done 1; ends sum check_failed 4; ends sum done 8",
+    );
+    let state = workflow.state();
+    let costs: Vec<Usd> = state.phases.iter().map(|phase| phase.cost).collect();
+    assert_eq!((costs, state.cost), (vec![dollars(3.0), dollars(12.0)], dollars(15.0)));
 }
