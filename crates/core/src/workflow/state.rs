@@ -266,8 +266,8 @@ impl WorkflowState {
             .sum()
     }
 
-    /// Returns the phases that started before a reopening lets a phase take place again that they need, be it
-    /// through other phases.
+    /// Returns the phases that a reopening must repeat: they started before a phase that they need, directly or
+    /// through other phases, takes place again.
     pub(super) fn repeated_phases(&self, policy: &WorkflowPolicy) -> Vec<usize> {
         let mut repeated = Vec::new();
         let mut takes_place_again: Vec<bool> = Vec::new();
