@@ -993,6 +993,10 @@ export type WorkflowRecord =
        */
       limits?: WorkflowLimits | null;
       record: 'workflow_reopened';
+      /**
+       * Phases that started before a phase that they need takes place again. All their items get new runs.
+       */
+      repeated?: number[];
     }
   | {
       /**
@@ -1424,7 +1428,7 @@ export interface WorkflowInfo {
  */
 export interface PhaseReport {
   /**
-   * Number of items above the maximum, deferred to a later iteration.
+   * Number of items above the maximum, which this iteration leaves out.
    */
   deferred: number;
   /**
@@ -1443,6 +1447,10 @@ export interface PhaseReport {
    * `pending`, `running`, `skipped`, `stopped` (the workflow finished before its last run) or the outcome's word.
    */
   status: string;
+  /**
+   * Cost of all runs of the phase that ended, also of those that a newer run of the same item replaced.
+   */
+  total_cost_usd: Dollars;
 }
 /**
  * An item of a phase, with its current run.
@@ -2705,7 +2713,7 @@ export interface WorkflowIteration {
  */
 export interface WorkflowPhase {
   /**
-   * Number of items above the maximum, deferred to a later iteration.
+   * Number of items above the maximum, which this iteration leaves out.
    */
   deferred: number;
   /**
@@ -2728,6 +2736,10 @@ export interface WorkflowPhase {
    * `pending`, `running`, `skipped`, `stopped` (the workflow finished before its last run) or the outcome's word.
    */
   status: string;
+  /**
+   * Cost of all runs of the phase that ended, also of those that a newer run of the same item replaced.
+   */
+  total_cost_usd: Dollars;
 }
 /**
  * Settings of a phase.

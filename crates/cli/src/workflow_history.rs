@@ -9,7 +9,7 @@ use crate::run_history::NextStep;
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::{WorkflowReport, workflow_status};
 use longhaul_core::{
-    AfterRun, Dollars, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
+    AfterRun, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
     WorkflowRecord, WorkflowStage,
 };
 use longhaul_store::{Home, ItemReport, Journal, PhaseReport, WorkflowDir, WorkflowPlan, WorkflowStatus};
@@ -20,7 +20,7 @@ pub struct WorkflowHistory {
     pub dir: WorkflowDir,
     pub plan: WorkflowPlan,
     pub workflow: Workflow,
-    /// State of the workflow, including the cost of live runs so far.
+    /// State of the workflow. Costs include those of live runs so far, and of runs that a user resumed on their own.
     pub status: WorkflowStatus,
     pub iterations: Vec<WorkflowIteration>,
     pub entries: Vec<WorkflowEntry>,
@@ -136,10 +136,13 @@ impl WorkflowHistory {
         };
         iterations.extend(open.close(&dir, &plan, &workflow, as_of));
         let mut status = workflow_status(&dir, &plan, &workflow, as_of);
-        if let Some(last) = iterations.last_mut() {
-            let items = last.phases.iter_mut().flat_map(|phase| &mut phase.report.items);
-            let added = add_live_costs(home, items);
-            status.total_cost_usd = Dollars(status.total_cost_usd.0 + added);
+        for phase in iterations.iter_mut().flat_map(|iteration| &mut iteration.phases) {
+            let items = phase.report.items.iter_mut().chain(&mut phase.replaced);
+            let added: Usd = items.map(|item| add_newer_cost(home, item)).sum();
+            phase.report.total_cost_usd.0 += added;
+            status.total_cost_usd.0 += added;
+        }
+        if let Some(last) = iterations.last() {
             status.phases = last.phases.iter().map(|phase| phase.report.clone()).collect();
         }
         let report = outcome.map(|outcome| WorkflowReport::new(&dir, &plan, &workflow, outcome, as_of));
@@ -262,18 +265,13 @@ impl OpenIteration {
     }
 }
 
-/// Adds the cost of live runs so far, which the journal of the workflow does not have. Returns their sum.
-pub fn add_live_costs<'a>(home: &Home, items: impl Iterator<Item = &'a mut ItemReport>) -> Usd {
-    let mut added = Usd::ZERO;
-    for item in items {
-        let run = item.run.as_ref().filter(|_| item.status == "running");
-        let dir = run.and_then(|run| home.run_with_id(run).ok().flatten());
-        if let Some(status) = dir.and_then(|dir| dir.status().ok()) {
-            let cost = status.total_cost_usd.0.max(item.total_cost_usd.0);
-            added += cost.saturating_sub(item.total_cost_usd.0);
-            item.total_cost_usd = cost.into();
-        }
-    }
+/// Adds the cost that the journal of the workflow does not have: of a live run so far, or of a run that a user resumed on
+/// their own. Returns it.
+pub fn add_newer_cost(home: &Home, item: &mut ItemReport) -> Usd {
+    let dir = item.run.as_ref().and_then(|run| home.run_with_id(run).ok().flatten());
+    let Some(status) = dir.and_then(|dir| dir.status().ok()) else { return Usd::ZERO };
+    let added = status.total_cost_usd.0.saturating_sub(item.total_cost_usd.0);
+    item.total_cost_usd.0 += added;
     added
 }
 

@@ -3,7 +3,7 @@
 
 use longhaul_core::{
     Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
-    UntilState, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
+    UntilState, Usd, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,8 +63,11 @@ pub struct PhaseReport {
     pub status: String,
     /// Runs of the phase, in the order of its items.
     pub items: Vec<ItemReport>,
-    /// Number of items above the maximum, deferred to a later iteration.
+    /// Number of items above the maximum, which this iteration leaves out.
     pub deferred: u32,
+    /// Cost of all runs of the phase that ended, also of those that a newer run of the same item replaced.
+    #[serde(default)]
+    pub total_cost_usd: Dollars,
     /// Problem that is not a run's: there were no items, or they could not be listed.
     pub problem: Option<String>,
 }
@@ -126,11 +129,18 @@ impl WorkflowStatus {
                 // Otherwise the stored result is that of an earlier end of the run.
                 let ended = run.as_ref().filter(|_| matches!(item.status, ItemStatus::Ended { .. }));
                 let problem = ended.and_then(|run| problem_of(key, run));
-                let until = if let ItemStatus::Parked { until } = item.status { Some(until) } else { None };
+                let (word, until) = match item.status {
+                    // A finished workflow resumes nothing on its own.
+                    ItemStatus::Parked { .. } if outcome.is_some() => {
+                        (OutcomeKind::RetryLater.as_str(), None)
+                    }
+                    ItemStatus::Parked { until } => (item_status(item.status), Some(until)),
+                    status => (item_status(status), None),
+                };
                 ItemReport {
                     item: phase.has_items.then(|| item.name.clone()),
                     run,
-                    status: item_status(item.status).to_owned(),
+                    status: word.to_owned(),
                     until: until.map(Rfc3339),
                     total_cost_usd: item.cost.into(),
                     retries: item.retry,
@@ -142,6 +152,7 @@ impl WorkflowStatus {
                 status: status.to_owned(),
                 items: state.items(index).map(item).collect(),
                 deferred: shown.map_or(0, |state| state.deferred),
+                total_cost_usd: shown.map_or(Usd::ZERO, |state| state.cost).into(),
                 problem: shown.and_then(|state| state.problem.clone()),
             }
         };

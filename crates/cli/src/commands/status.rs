@@ -9,9 +9,10 @@ use crate::args::{GlobalArgs, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
-use crate::workflow_history::add_live_costs;
+use crate::output::time::TimeFormat;
+use crate::workflow_history::{WorkflowHistory, add_newer_cost};
 use crate::{open_home, open_ledger, output, prompt_arg};
-use longhaul_core::{OutcomeKind, Span};
+use longhaul_core::{OutcomeKind, Span, Usd};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -113,8 +114,9 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
     let workflows: Vec<WorkflowStatus> = dirs
         .iter()
         .filter(|dir| dir.plan().is_ok_and(|plan| is_in_project(plan.project_dir.as_path())))
-        .filter_map(|dir| workflow_status(&home, dir))
-        .filter(|status| args.workflow.is_some() || status.returncode.is_none())
+        .filter_map(|dir| Some((dir, workflow_status(&home, dir)?)))
+        .filter(|(_, status)| args.workflow.is_some() || status.returncode.is_none())
+        .map(|(dir, status)| with_all_costs(&home, dir, status))
         .collect();
     let is_shown = |row: &Row| {
         is_of_workflow(row, &workflows)
@@ -135,13 +137,24 @@ pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {
 /// Returns the state of a workflow, with the cost of its live runs so far. `None` if it cannot be read.
 pub fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus> {
     let mut status = dir.status().ok()?;
-    let added = add_live_costs(home, status.phases.iter_mut().flat_map(|phase| &mut phase.items));
-    status.total_cost_usd.0 += added;
+    for phase in &mut status.phases {
+        let live = phase.items.iter_mut().filter(|item| item.status == "running");
+        let added: Usd = live.map(|item| add_newer_cost(home, item)).sum();
+        phase.total_cost_usd.0 += added;
+        status.total_cost_usd.0 += added;
+    }
     let is_supervised = Journal::is_locked(&dir.journal_path()).unwrap_or(false);
     if status.returncode.is_none() && !is_supervised && status.status != OutcomeKind::Suspended.as_str() {
         RowState::Orphaned.as_str().clone_into(&mut status.status);
     }
     Some(status)
+}
+
+/// Adds the cost of runs that a user resumed on their own, also of those that a newer run replaced.
+fn with_all_costs(home: &Home, dir: &WorkflowDir, status: WorkflowStatus) -> WorkflowStatus {
+    let Ok(history) = WorkflowHistory::read(home, dir.clone(), &TimeFormat::here()) else { return status };
+    let WorkflowStatus { iteration, phases, total_cost_usd, .. } = history.status;
+    WorkflowStatus { iteration, phases, total_cost_usd, ..status }
 }
 
 /// Renders a workflow with its phases and, with the activities of live runs, its runs.

@@ -50,7 +50,7 @@ pub fn phase_lines(
 ) -> String {
     let runs = || replaced.iter().chain(&phase.items).filter(|item| item.run.is_some());
     let word = colors.styled(&phase.status, status_style(&phase.status));
-    let cost = money(runs().map(|item| item.total_cost_usd.0).sum());
+    let cost = money(phase.total_cost_usd.0);
     let totals = match runs().count() as u64 {
         0 => String::new(),
         1 => format!(", {cost}"),

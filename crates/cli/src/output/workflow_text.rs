@@ -3,8 +3,8 @@
 use super::phrases::{self, counted};
 use super::time::TimeFormat;
 use longhaul_core::{
-    AfterRun, CancelSource, ItemStatus, Moment, OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord,
-    WorkflowState,
+    AfterRun, CancelSource, ItemStatus, Moment, OutcomeKind, RunId, RunKey, Usd, WorkflowPolicy,
+    WorkflowRecord, WorkflowState,
 };
 
 /// The workflow whose records are described, after the step of the record.
@@ -36,7 +36,8 @@ impl WorkflowContext<'_> {
         let is_done =
             |status| matches!(status, ItemStatus::Ended { outcome } if outcome.kind == OutcomeKind::Done);
         let done = runs.iter().filter(|(_, item)| is_done(item.status)).count();
-        let cost = phrases::money(runs.iter().map(|(_, item)| item.cost).sum());
+        // Also of runs that a retry replaced.
+        let cost = phrases::money(self.state.phases.get(phase).map_or(Usd::ZERO, |state| state.cost));
         if self.policy.phases[phase].has_items {
             format!(", {done} of {} done, {cost}", counted(runs.len() as u64, "run"))
         } else {

@@ -120,3 +120,104 @@ fn killed_while_parked_waits_until_the_same_moment_and_repeats_no_run() {
     assert!(journal("-prepare-1") == prepared, "a finished run is not touched");
     assert_eq!(fs::read_to_string(stage.work().join("steps")).expect("steps"), "prepared\nstep\n");
 }
+
+/// The check fails until the user makes it pass.
+const TRANSLATIONS: &str = r#"
+[[phase]]
+name = "translate"
+fan_out = { list = ["de", "fr"] }
+prompt = "Translate into {{ item }}."
+run = { check = ["test -e passed"], max_failed_checks = 1 }
+on = { check_failed = "continue" }
+[[phase]]
+name = "compare"
+needs = ["translate"]
+prompt = "Compare: {{ results.translate }}"
+"#;
+
+const TRANSLATIONS_SCRIPT: &str = "
+I continue.
+? Translate into
+It is translated.
+? Compare
+They are compared.
+";
+
+#[test]
+fn resumed_workflow_repeats_phases_that_ran_without_what_they_need() {
+    let (stage, server) = (Stage::new(), Server::start(TRANSLATIONS_SCRIPT));
+    envelope(&run_loop(&stage, &server, TRANSLATIONS, &["--serial"]).output(), 27);
+    let id = only_workflow(&stage).id().to_string();
+    fs::write(stage.work().join("passed"), "").expect("the stage is writable");
+    envelope(&stage.longhaul(["resume", &id]).against(&server).output(), 0);
+    let prompts: Vec<String> = prompts(&stage, "compare").into_iter().map(|(_, prompt)| prompt).collect();
+    let whole = r#"Compare: ["It is translated.","It is translated."]"#;
+    assert_eq!(prompts, ["Compare: [null,null]", whole]);
+}
+
+const ONE_RUN: &str = "[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\n";
+
+#[test]
+fn resumed_workflow_tries_again_after_a_run_that_the_user_resumed_without_success() {
+    let script = "I take it.\n$ echo step >> steps\nA step is taken.\n";
+    let stage = Stage::new();
+    let rejecting =
+        Server::start(&format!("{script}[[fault]]\ntimes = \"always\"\nstatus = {{ code = 403 }}\n"));
+    envelope(&run_loop(&stage, &rejecting, ONE_RUN, &[]).output(), 23);
+    let (id, run) = (only_workflow(&stage).id().to_string(), stage.only_run().id().to_string());
+    for _ in 0..2 {
+        assert_eq!(stage.longhaul(["resume", &run]).against(&rejecting).output().code, 23);
+    }
+    envelope(&stage.longhaul(["resume", &id]).against(&Server::start(script)).output(), 0);
+    assert_eq!(runs(&stage), ["1-work-1"]);
+    assert_eq!(fs::read_to_string(stage.work().join("steps")).expect("steps"), "step\n");
+}
+
+/// The check of the first try fails.
+const RETRIED: &str = r#"
+[[phase]]
+name = "work"
+prompt = "Take a step."
+run = { check = ["test $(wc -l < steps) -gt 1"], max_failed_checks = 1 }
+on = { check_failed = { retry = 1 } }
+"#;
+
+#[test]
+fn costs_of_a_workflow_include_replaced_runs() {
+    let script = "I take it.\n$ echo step >> steps\nA step is taken.\n";
+    let (stage, server) = (Stage::new(), Server::start(script));
+    let done = envelope(&run_loop(&stage, &server, RETRIED, &[]).output(), 0);
+    let phase_cost = |envelope: &Value| envelope["phases"][0]["total_cost_usd"].clone();
+    assert_eq!(phase_cost(&done["workflow"]), done["usage"]["total_cost_usd"], "{done}");
+    assert_eq!(runs(&stage), ["1-work-1", "1-work-1-r1"]);
+    // The user pays more for a run that another one replaced.
+    let id = only_workflow(&stage).id().to_string();
+    let replaced = format!("{id}-1-work-1");
+    let resumed = stage.longhaul(["resume", &replaced, "Take one more."]).against(&server).output();
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    let printed = |args: &[&str]| -> Value {
+        serde_json::from_str(&stage.longhaul(args).output().stdout).expect("an object is printed")
+    };
+    let total = printed(&["cost", "--by", "workflow"])["total"]["total_cost_usd"].clone();
+    assert!(total.as_f64() > done["usage"]["total_cost_usd"].as_f64(), "{total}");
+    let (shown, status) = (printed(&["show", &id]), printed(&["status", &id]));
+    assert_eq!([&shown["total_cost_usd"], &status["workflows"][0]["total_cost_usd"]], [&total, &total]);
+    assert_eq!(
+        [phase_cost(&shown["iterations"][0]), phase_cost(&status["workflows"][0])],
+        [total.clone(), total]
+    );
+}
+
+#[test]
+fn parked_run_of_a_cancelled_workflow_is_not_resumed_later() {
+    let script = PARKING_SCRIPT.replace("reset_s = 3", "reset_s = 300");
+    let (stage, server) = (Stage::new(), Server::start(&script));
+    let running = run_loop(&stage, &server, PARKING, &[]).start();
+    wait_until("the run is parked", || records(&stage, "run_ended").iter().any(|end| end["next"] == "park"));
+    let id = only_workflow(&stage).id().to_string();
+    stage.longhaul(["cancel", &id]).against(&server).output();
+    let cancelled = envelope(&running.output(), 130);
+    let item = &cancelled["workflow"]["phases"][1]["items"][0];
+    assert_eq!((&item["status"], &item["until"]), (&"retry_later".into(), &Value::Null), "{cancelled}");
+    assert!(cancelled["errors"].to_string().contains("finished as retry_later"), "{cancelled}");
+}

@@ -620,6 +620,7 @@ fn many_items_are_capped_and_reported() {
     assert_eq!(envelope["workflow"]["phases"][0]["deferred"], 9_998, "{envelope}");
     assert_eq!(stage.runs().len(), 2);
     assert!(output.stderr.contains("9998 more are deferred"), "{output:?}");
+    assert_eq!(envelope["errors"][0], "9998 items above `max_objectives` were left out", "{envelope}");
 }
 
 #[test]

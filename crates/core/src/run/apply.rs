@@ -257,6 +257,7 @@ impl State {
     /// Resets the counters that limit a run, because the user decided to continue the run.
     fn reset_for_reopen(&mut self, at: Moment) {
         self.reopen_count = self.reopen_count.saturating_add(1);
+        self.reopened_at = Some(at);
         self.usage_before_reopen = self.usage;
         (self.attempts_before, self.attempts_suspended) = (self.attempts(), 0);
         self.clocks.finished = self.clocks.finished + at.since(self.finished_at);

@@ -218,6 +218,8 @@ pub struct State {
     pub finished_at: Moment,
     /// Number of times the user resumed the finished run.
     pub reopen_count: u32,
+    /// Time of the last resumption.
+    pub reopened_at: Option<Moment>,
     /// Usage before the last resumption.
     pub usage_before_reopen: Usage,
     /// Number of attempts before the last resumption.

@@ -31,10 +31,10 @@ impl WorkflowState {
                 self.started_at = *at;
                 self.stage = WorkflowStage::Running;
             }
-            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, .. } => {
+            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, repeated, .. } => {
                 self.limits = limits.or(self.limits);
                 self.iterations_max = iterations_max.or(self.iterations_max);
-                self.reopen(continued);
+                self.reopen(continued, repeated);
             }
             WorkflowRecord::IterationStarted { iteration, .. } => {
                 self.iteration = *iteration;
@@ -60,6 +60,7 @@ impl WorkflowState {
                     }
                     item.resumes += u32::from(*resumed);
                     item.share = Some(*share);
+                    item.planned_at = Some(*at);
                     item.status = ItemStatus::Live;
                 }
             }
@@ -128,10 +129,12 @@ impl WorkflowState {
             let before = item.cost;
             item.cost = item.cost.max(end.cost);
             item.active = item.active.max(end.active);
+            item.ended_at = Some(at);
             let added = item.cost.saturating_sub(before);
             item.parks = if next == AfterRun::Park { item.parks + 1 } else { 0 };
             item.settle(end.outcome, next, parked_until.unwrap_or(at));
             self.cost += added;
+            self.phase_mut(key.phase).cost += added;
         }
         self.stop_if(next == AfterRun::Stop, Some(end.outcome));
         if self.live().next().is_none() {
@@ -160,8 +163,9 @@ impl WorkflowState {
         }
     }
 
-    /// Continues a finished workflow. Everything that did not finish as `done` takes place again.
-    fn reopen(&mut self, continued: &[RunKey]) {
+    /// Continues a finished workflow. Everything that did not finish as `done` takes place again, and so do the
+    /// `repeated` phases.
+    fn reopen(&mut self, continued: &[RunKey], repeated: &[usize]) {
         self.stage = WorkflowStage::Running;
         self.stop = None;
         self.is_time_exhausted = false;
@@ -170,6 +174,10 @@ impl WorkflowState {
         self.until = UntilState::Open;
         let iteration = self.iteration;
         for (phase, state) in self.phases.iter_mut().enumerate() {
+            if repeated.contains(&phase) {
+                state.repeat();
+                continue;
+            }
             state.reopen(|item, retry| continued.contains(&RunKey { iteration, phase, item, retry }));
         }
     }
@@ -223,8 +231,20 @@ impl PhaseState {
         self.stage = PhaseStage::Running;
     }
 
+    /// Takes place again with new runs, because the earlier ones did not know what the phase needs.
+    fn repeat(&mut self) {
+        self.is_reopened = true;
+        for item in &mut self.items {
+            let has_run = item.status != ItemStatus::Pending;
+            item.reset_for_run(item.retry + u32::from(has_run));
+        }
+        self.stage = PhaseStage::Reopened { needs_list: true };
+        self.outcome = None;
+        self.problem = None;
+    }
+
     fn reopen(&mut self, is_continued: impl Fn(u32, u32) -> bool) {
-        self.is_reopened = self.stage != PhaseStage::Pending && !self.is_done();
+        self.is_reopened = self.must_reopen();
         if !self.is_reopened {
             return;
         }

@@ -92,15 +92,17 @@ pub enum WorkflowAction {
     ListItems(usize),
     /// Measure the free memory before a run starts.
     MeasureMemory,
-    /// Start this run, or resume the finished run with this share as its limits. If its directory exists and it
-    /// was resumed `resumes` times already, continue it: recover an unfinished run, report a finished one.
+    /// Start this run, or resume the finished run with this share as its limits. If its directory exists, recover an
+    /// unfinished run, and report a finished one that is done or was resumed at `planned_at` or later.
     StartRun {
         /// Position of the run.
         key: RunKey,
         /// Its share of the limits.
         share: RunShare,
-        /// Number of times that the run was resumed, with this one. 0 starts it.
+        /// Number of times that the workflow resumed the run, with this one. 0 starts it.
         resumes: u32,
+        /// Time of the order. An older end of a run that is resumed says nothing about this resume.
+        planned_at: Moment,
     },
     /// Stop a live run: a person's source cancels it, a signal suspends it. Its end is still reported.
     StopRun {

@@ -67,7 +67,7 @@ pub struct PhasePolicy {
     pub has_items: bool,
     /// Maximum number of live runs of the phase, at least 1.
     pub parallel_max: u32,
-    /// Maximum number of items. Further items are deferred to a later iteration.
+    /// Maximum number of items. Further items are deferred: this iteration leaves them out.
     pub items_max: u32,
     /// Whether each run works in a git worktree of its own. The results are merged when all runs have finished.
     pub has_worktrees: bool,

@@ -79,8 +79,8 @@ pub enum WorkflowRecord {
         /// Time of the record.
         at: Moment,
     },
-    /// A user resumed the finished workflow. Phases that are complete in the current iteration stay complete;
-    /// items that did not finish as `done` get a new run.
+    /// A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless
+    /// they are `repeated`; items that did not finish as `done` get a new run.
     WorkflowReopened {
         /// Time of the record.
         at: Moment,
@@ -93,6 +93,9 @@ pub enum WorkflowRecord {
         /// Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         continued: Vec<RunKey>,
+        /// Phases that started before a phase that they need takes place again. All their items get new runs.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        repeated: Vec<usize>,
     },
     /// An iteration started.
     IterationStarted {

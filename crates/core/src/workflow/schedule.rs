@@ -161,7 +161,7 @@ impl Workflow {
     fn is_phase_due(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
         matches!(self.stage_of(phase), PhaseStage::Pending | PhaseStage::Reopened { .. })
             && !policy.is_skipped(self.state.iteration, phase)
-            && policy.phases[phase].needs.iter().all(|need| self.is_complete(policy, *need))
+            && self.are_complete(policy, &policy.phases[phase].needs)
     }
 
     /// Returns whether the items must be listed before the phase runs. A reopened phase keeps its list, unless the list
@@ -180,17 +180,30 @@ impl Workflow {
                 if policy.is_skipped(self.state.iteration, phase) {
                     self.have_phases_ended(policy)
                 } else {
-                    self.stage_of(phase) == PhaseStage::Ended
+                    self.has_ended(phase)
                 }
             })
     }
 
     fn have_phases_ended(&self, policy: &WorkflowPolicy) -> bool {
-        (0..policy.phases.len()).all(|phase| self.is_complete(policy, phase))
+        (0..policy.phases.len())
+            .all(|phase| policy.is_skipped(self.state.iteration, phase) || self.has_ended(phase))
     }
 
-    fn is_complete(&self, policy: &WorkflowPolicy, phase: usize) -> bool {
-        policy.is_skipped(self.state.iteration, phase) || self.stage_of(phase) == PhaseStage::Ended
+    /// Returns whether phases have ended. A skipped phase stands for its own needs, so that the order of the others
+    /// stays.
+    fn are_complete(&self, policy: &WorkflowPolicy, phases: &[usize]) -> bool {
+        let mut complete: Vec<bool> = Vec::new();
+        for (index, phase) in policy.phases.iter().enumerate() {
+            let is_skipped = policy.is_skipped(self.state.iteration, index);
+            let are_needs_complete = phase.needs.iter().all(|need| complete[*need]);
+            complete.push(if is_skipped { are_needs_complete } else { self.has_ended(index) });
+        }
+        phases.iter().all(|phase| complete[*phase])
+    }
+
+    fn has_ended(&self, phase: usize) -> bool {
+        self.stage_of(phase) == PhaseStage::Ended
     }
 
     fn stage_of(&self, phase: usize) -> PhaseStage {

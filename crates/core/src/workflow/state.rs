@@ -104,11 +104,13 @@ pub struct PhaseState {
     pub deferred: u32,
     /// Outcome, once the phase has ended.
     pub outcome: Option<Outcome>,
+    /// Cost of all its runs that ended, also of those that a newer run of the same item replaced.
+    pub cost: Usd,
     /// Problem that is not a run's. A phase can be `done` with one: it had no items.
     pub problem: Option<String>,
     /// Number of runs of an item that a new list of items assumes, so that no key repeats.
     pub retry_base: u32,
-    /// Whether the phase takes place again because the last reopening found it not done.
+    /// Whether the phase takes place again because the last reopening found it, or a phase that it needs, not done.
     pub is_reopened: bool,
 }
 
@@ -159,8 +161,12 @@ pub struct ItemState {
     pub status: ItemStatus,
     /// Last share of the current run. `None` if it was not planned.
     pub share: Option<RunShare>,
-    /// Number of times that the current run was resumed.
+    /// Number of times that the workflow resumed the current run.
     pub resumes: u32,
+    /// Last time that the current run was started or resumed.
+    pub planned_at: Option<Moment>,
+    /// Last end of the current run. A user may have resumed it since.
+    pub ended_at: Option<Moment>,
     /// Number of parks in a row.
     pub parks: u32,
     /// Cost of the current run, up to its last end.
@@ -260,6 +266,22 @@ impl WorkflowState {
             .sum()
     }
 
+    /// Returns the phases that a reopening must repeat: they started before a phase that they need, directly or
+    /// through other phases, takes place again.
+    pub(super) fn repeated_phases(&self, policy: &WorkflowPolicy) -> Vec<usize> {
+        let mut repeated = Vec::new();
+        let mut takes_place_again: Vec<bool> = Vec::new();
+        for (index, phase) in policy.phases.iter().enumerate() {
+            let state = self.phases.get(index);
+            let is_outdated = phase.needs.iter().any(|need| takes_place_again[*need]);
+            if is_outdated && state.is_some_and(PhaseState::has_started) {
+                repeated.push(index);
+            }
+            takes_place_again.push(is_outdated || state.is_some_and(PhaseState::must_reopen));
+        }
+        repeated
+    }
+
     pub(super) fn item(&self, key: RunKey) -> Option<&ItemState> {
         let item = self.phases.get(key.phase)?.items.get(key.item as usize)?;
         (key.iteration == self.iteration && key.retry == item.retry).then_some(item)
@@ -289,6 +311,15 @@ impl PhaseState {
         self.items.iter().any(|item| matches!(item.status, ItemStatus::Live | ItemStatus::Suspended))
     }
 
+    fn has_started(&self) -> bool {
+        self.stage != PhaseStage::Pending
+    }
+
+    /// Returns whether a reopening lets the phase take place again.
+    pub(super) fn must_reopen(&self) -> bool {
+        self.has_started() && !self.is_done()
+    }
+
     /// Returns whether the phase ended with every item done and none deferred.
     pub(super) fn is_done(&self) -> bool {
         self.outcome.as_ref().is_some_and(is_done) && self.deferred == 0
@@ -315,6 +346,11 @@ impl ItemState {
 
     /// Returns the action that starts the planned run, or continues it after a takeover.
     pub(super) fn start_action(&self, key: RunKey) -> WorkflowAction {
-        WorkflowAction::StartRun { key, share: self.share.unwrap_or_default(), resumes: self.resumes }
+        WorkflowAction::StartRun {
+            key,
+            share: self.share.unwrap_or_default(),
+            resumes: self.resumes,
+            planned_at: self.planned_at.unwrap_or_default(),
+        }
     }
 }

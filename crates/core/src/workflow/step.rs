@@ -25,7 +25,10 @@ impl Workflow {
                 WorkflowStage::Finished { .. },
                 WorkflowEvent::Reopened { limits, iterations_max, continued },
             ) => {
-                self.record(WorkflowRecord::WorkflowReopened { at, limits, iterations_max, continued });
+                let repeated = self.state.repeated_phases(policy);
+                let record =
+                    WorkflowRecord::WorkflowReopened { at, limits, iterations_max, continued, repeated };
+                self.record(record);
             }
             (
                 WorkflowStage::Running | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. },

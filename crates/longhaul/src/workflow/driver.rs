@@ -216,7 +216,10 @@ impl Driver<'_> {
         match action {
             WorkflowAction::ListItems(phase) => self.list_items(phase),
             WorkflowAction::MeasureMemory => self.measure_memory(),
-            WorkflowAction::StartRun { key, share, resumes } => self.start_run(key, share, resumes)?,
+            WorkflowAction::StartRun { key, share, resumes, planned_at } => {
+                let resumed_at = (resumes > 0).then_some(planned_at);
+                self.start_run(key, share, resumed_at)?;
+            }
             WorkflowAction::StopRun { key, source } => {
                 if let Some(run) = self.live.cancellers.get(&key) {
                     run.cancel_by(source);
@@ -336,7 +339,12 @@ impl Driver<'_> {
         self.live.events.push_back(WorkflowEvent::UntilEnded { holds });
     }
 
-    fn start_run(&mut self, key: RunKey, share: RunShare, resumes: u32) -> Result<(), SuperviseError> {
+    fn start_run(
+        &mut self,
+        key: RunKey,
+        share: RunShare,
+        resumed_at: Option<Moment>,
+    ) -> Result<(), SuperviseError> {
         let id = self.run_id(key);
         let source = match self.home.run_with_id(&id)? {
             Some(dir) => RunSource::Existing(dir),
@@ -356,7 +364,7 @@ impl Driver<'_> {
         let task = RunTask {
             key,
             share,
-            resumes,
+            resumed_at,
             home: self.home.clone(),
             environment: self.environment.clone(),
             waits: self.live.waits.0.clone(),

@@ -208,7 +208,7 @@ fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow:
         let journal = <Journal>::load(&home.run_with_id(&id).ok()??.journal_path()).ok()?;
         let run = Run::replay(journal.records());
         let has_failed = run.state().outcome().is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
-        Some(run.state().reopen_count > item.resumes && !has_failed)
+        Some(run.state().reopened_at.is_some_and(|at| Some(at) >= item.ended_at) && !has_failed)
     };
     let items = workflow.state().all_items();
     items.filter(|(key, item)| is_continued(*key, item) == Some(true)).map(|(key, _)| key).collect()

@@ -149,6 +149,13 @@ fn errors(
     errors
 }
 
+/// Returns the number of deferred items, if they alone keep the workflow from being done.
+fn deferred_items(status: &WorkflowStatus) -> Option<u32> {
+    let is_done = |word: &str| [OutcomeKind::Done.as_str(), "skipped"].contains(&word);
+    let deferred = status.phases.iter().map(|phase| phase.deferred).sum();
+    (deferred > 0 && status.phases.iter().all(|phase| is_done(&phase.status))).then_some(deferred)
+}
+
 fn reason(
     status: &WorkflowStatus,
     outcome: Outcome,
@@ -162,7 +169,10 @@ fn reason(
         OutcomeKind::Partial if policy.until_after.is_some() => {
             format!("the condition of `until` does not hold after iteration {}", status.iteration)
         }
-        OutcomeKind::Partial => "some runs of the workflow are not done".to_owned(),
+        OutcomeKind::Partial => match deferred_items(status) {
+            Some(deferred) => format!("{deferred} items above `max_objectives` were left out"),
+            None => "some runs of the workflow are not done".to_owned(),
+        },
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime if status.own_limit_run.is_some() => {
             format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind)
         }

@@ -21,8 +21,8 @@ const CHECKS_MAX: u32 = 4;
 pub(super) struct RunTask {
     pub(super) key: RunKey,
     pub(super) share: RunShare,
-    /// Number of times that the run was resumed, with this one. 0 starts it.
-    pub(super) resumes: u32,
+    /// When the workflow decided to resume the run. `None` starts it.
+    pub(super) resumed_at: Option<Moment>,
     pub(super) home: Home,
     pub(super) environment: Environment,
     pub(super) waits: mpsc::UnboundedSender<RunWait>,
@@ -145,10 +145,13 @@ impl RunTask {
             return Ok(RunStart::Attach(dir.clone()));
         }
         let run = Run::replay(<Journal>::load(&dir.journal_path())?.records());
-        if run.state().outcome().is_none() || !dir.is_outcome_published() {
+        let outcome = run.state().outcome().filter(|_| dir.is_outcome_published());
+        let Some(outcome) = outcome else {
             return Ok(RunStart::Recover { dir: dir.clone(), notify: None });
-        }
-        if run.state().reopen_count >= self.resumes {
+        };
+        // An end from before the resume, perhaps of a run that the user resumed without success, must not end it.
+        let is_resumed = self.resumed_at.is_none_or(|at| run.state().reopened_at >= Some(at));
+        if is_resumed || outcome.kind == OutcomeKind::Done {
             return Ok(RunStart::Attach(dir.clone()));
         }
         // The share is complete: a limit of the workflow may have been removed meanwhile.

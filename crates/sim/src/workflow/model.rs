@@ -28,7 +28,7 @@ pub(crate) struct ModelRun {
     pub parked_until: Option<Moment>,
     /// Whether the user resumed it on its own before the last reopening, so that it did not fail again.
     pub is_continued: bool,
-    /// Whether its item has left the list.
+    /// Whether its item has left the list, or takes place again after a phase that it needs.
     pub is_replaced: bool,
     /// Number of reopenings before its last end.
     pub reopens: u32,
@@ -53,6 +53,8 @@ impl ModelRun {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ModelPhase {
     pub is_started: bool,
+    /// Whether it started in this iteration, perhaps before the last reopening.
+    pub has_started: bool,
     pub is_merged: bool,
     pub items: Vec<String>,
     pub deferred: u32,
@@ -111,9 +113,12 @@ impl Model<'_> {
             || self.policy.only.is_some_and(|only| only != phase)
     }
 
-    /// Returns whether a phase has ended or does not take place.
+    /// Returns whether a phase has ended. One that does not take place is complete when everything is that it needs.
     pub(crate) fn is_complete(&self, phase: usize) -> bool {
-        self.is_skipped(phase) || self.phases[phase].outcome.is_some()
+        if self.is_skipped(phase) {
+            return self.policy.phases[phase].needs.iter().all(|need| self.is_complete(*need));
+        }
+        self.phases[phase].outcome.is_some()
     }
 
     pub(crate) fn is_iteration_complete(&self) -> bool {

@@ -168,9 +168,19 @@ fn reopen(model: &mut Model<'_>) {
     for run in model.runs.values_mut() {
         (run.parks, run.parked_until, run.is_suspended) = (0, None, false);
     }
-    for phase in &mut model.phases {
+    // A phase takes place again after each phase that it needs.
+    let mut again: Vec<bool> = Vec::new();
+    for (index, phase) in model.phases.iter_mut().enumerate() {
+        let is_outdated = model.policy.phases[index].needs.iter().any(|need| again[*need]);
         let is_done = phase.outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
-        if !is_done || phase.deferred > 0 {
+        let must_continue = phase.has_started && (!is_done || phase.deferred > 0);
+        again.push(is_outdated || must_continue);
+        if is_outdated {
+            let of_phase = |key: &RunKey| key.iteration == model.iteration && key.phase == index;
+            let runs = model.runs.iter_mut().filter(|(key, _)| of_phase(key));
+            runs.for_each(|(_, run)| run.is_replaced = true);
+        }
+        if is_outdated || must_continue {
             (phase.outcome, phase.is_merged) = (None, false);
             phase.is_started = false;
         }
@@ -186,7 +196,7 @@ fn start_phase(model: &mut Model<'_>, phase: usize) -> OracleResult {
         format!("phase {phase} starts before {needs:?} have ended")
     })?;
     check_not_stopping(model)?;
-    model.phases[phase].is_started = true;
+    (model.phases[phase].is_started, model.phases[phase].has_started) = (true, true);
     if !model.policy.phases[phase].has_items {
         model.phases[phase].items = vec![String::new()];
     }
@@ -239,7 +249,7 @@ fn check_key(model: &Model<'_>, key: &RunKey, resumed: bool) -> OracleResult {
     if resumed {
         let run = model.runs.get(key).filter(|run| !run.is_live && run.end.is_some());
         let may_resume = run.is_some_and(|run| {
-            let is_reopened = run.reopens < model.reopens && !run.is_done();
+            let is_reopened = run.reopens < model.reopens && !run.is_done() && !run.is_replaced;
             is_reopened || is_open(run.next, &[AfterRun::Park, AfterRun::Raise])
         });
         return ensure(may_resume, Oracle::OneEnd, || {

@@ -39,7 +39,8 @@ pub(crate) enum WorldEvent {
 #[derive(Clone, Debug, Default)]
 struct WorldRun {
     share: RunShare,
-    resumes: u32,
+    /// Last time that the workflow or the user resumed it.
+    reopened_at: Option<Moment>,
     cost: Usd,
     active: Span,
     end: Option<RunEnd>,
@@ -231,7 +232,10 @@ impl WorkflowWorld {
                 let is_enough = !self.rng.chance(self.mix.memory_short);
                 self.drive(MEASUREMENT, WorkflowEvent::MemoryMeasured { is_enough });
             }
-            WorkflowAction::StartRun { key, share, resumes } => self.start(*key, *share, *resumes)?,
+            WorkflowAction::StartRun { key, share, resumes, planned_at } => {
+                let resumed_at = (*resumes > 0).then_some(*planned_at);
+                self.start(*key, *share, resumed_at)?;
+            }
             WorkflowAction::StopRun { key, source } => self.stop(*key, *source)?,
             WorkflowAction::Merge(phase) => {
                 let problem = self.rng.chance(self.mix.merge_fails).then(|| "conflict".to_owned());
@@ -271,17 +275,20 @@ impl WorkflowWorld {
     }
 
     /// Starts or resumes a run, or continues one that exists.
-    fn start(&mut self, key: RunKey, share: RunShare, resumes: u32) -> OracleResult {
+    fn start(&mut self, key: RunKey, share: RunShare, resumed_at: Option<Moment>) -> OracleResult {
         let existing = self.runs.get(&key);
         ensure(existing.is_none_or(|run| !run.is_live), Oracle::OneEnd, || {
             format!("{key:?} starts while it is live")
         })?;
-        ensure(resumes == 0 || existing.is_some(), Oracle::OneEnd, || {
+        ensure(resumed_at.is_none() || existing.is_some(), Oracle::OneEnd, || {
             format!("{key:?} is resumed, but does not exist")
         })?;
+        let clock = self.clock();
         let run = self.run(key);
-        if run.resumes < resumes {
-            (run.resumes, run.end) = (resumes, None);
+        let is_done = run.end.is_some_and(|end| end.outcome.kind == OutcomeKind::Done);
+        let is_resumed = resumed_at.is_none_or(|at| run.reopened_at >= Some(at));
+        if run.end.is_some() && !is_done && !is_resumed {
+            (run.reopened_at, run.end) = (Some(clock), None);
         }
         (run.share, run.is_live) = (share, true);
         match run.end.filter(|end| end.outcome.kind != OutcomeKind::Suspended) {
@@ -292,15 +299,20 @@ impl WorkflowWorld {
         Ok(())
     }
 
-    /// The user resumes some runs on their own. They are done afterwards, or not finished.
+    /// The user resumes some runs on their own. Returns those that are done afterwards, or not finished; others fail
+    /// again.
     pub(crate) fn continue_runs(&mut self, keys: &[RunKey]) -> Vec<RunKey> {
+        let clock = self.clock();
         let rng = &mut self.rng;
         let mut continued = Vec::new();
         for key in keys {
             let run = self.runs.get_mut(key);
             let failed = run.filter(|run| run.end.is_some_and(|end| end.outcome.kind != OutcomeKind::Done));
             if let Some(run) = failed.filter(|_| rng.one_in(4)) {
-                run.resumes += 1;
+                run.reopened_at = Some(clock);
+                if rng.one_in(3) {
+                    continue;
+                }
                 run.end =
                     run.end.filter(|_| rng.one_in(2)).map(|end| RunEnd { outcome: Outcome::DONE, ..end });
                 continued.push(*key);

@@ -44,7 +44,7 @@ struct DryPhase<'a> {
     prompts: Vec<DryPrompt>,
     /// Template of a prompt that cannot be rendered now.
     template: Option<&'a str>,
-    /// Number of items above the maximum, deferred to a later iteration.
+    /// Number of items above the maximum, which an iteration leaves out.
     deferred: usize,
     /// Requested model.
     model: Option<&'a str>,

@@ -1,7 +1,7 @@
 //! Reactions to outcomes, and reopening.
 
-use super::trace::{check, check_rest, dollars, policy, with_first_phase, with_reaction};
-use crate::{OutcomeKind, Reaction, WorkflowPolicy};
+use super::trace::{check, check_rest, dollars, policy, with_first_phase, with_reaction, workflow_after};
+use crate::{OutcomeKind, PhaseStatus, Reaction, Workflow, WorkflowPolicy, WorkflowRecord};
 use expect_test::expect;
 
 const FAILED: &str = "start; items work a b; ends work1 failed; ends work2 done";
@@ -128,4 +128,64 @@ fn events_of_other_runs_are_ignored() {
             start                      -
         "#]],
     );
+}
+
+#[test]
+fn reopening_repeats_phases_that_ran_before_one_that_they_need() {
+    let continues = |phases| with_reaction(policy(phases), OutcomeKind::CheckFailed, Reaction::Continue);
+    check_rest(
+        &continues("translate* compare note< sum<compare"),
+        "start; items translate a b; ends translate1 done; ends translate2 check_failed; ends compare done; ends note done; ends sum done",
+        "reopen - -; ends translate2 done; ends compare done; ends sum done",
+        expect![[r#"
+            reopen - -                 reopened; phase translate; run translate2r1; > start translate2r1
+            ends translate2 done       translate2r1 done -> complete; translate ended done; phase compare; run comparer1; > start comparer1
+            ends compare done          comparer1 done -> complete; compare ended done; phase sum; run sumr1; > start sumr1
+            ends sum done              sumr1 done -> complete; sum ended done; done; > finish 0
+        "#]],
+    );
+    // Items of a list run again too, and a skipped phase hides nothing.
+    check_rest(
+        &WorkflowPolicy { skipped: vec![1], ..continues("plan polish work*") },
+        "start; ends plan check_failed; items work a b; ends work1 done; ends work2 done",
+        "reopen - -; ends plan done; items work a c; ends work1 done; ends work2 done",
+        expect![[r#"
+            reopen - -                 reopened; phase plan; run planr1; > start planr1
+            ends plan done             planr1 done -> complete; plan ended done; phase work; > list work
+            items work a c             items a c; run work1r1; > start work1r1; run work2r2; > start work2r2
+            ends work1 done            work1r1 done -> complete
+            ends work2 done            work2r2 done -> complete; work ended done; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn reopening_repeats_phases_that_ran_before_deferred_items() {
+    let mut policy = policy("work* sum");
+    policy.phases[0].items_max = 1;
+    check_rest(
+        &policy,
+        "start; items work a b; ends work1 done; ends sum done",
+        "reopen - -; items work a b; ends work2 done; ends sum done",
+        expect![[r#"
+            reopen - -                 reopened; phase work; > list work
+            items work a b             items a b; run work2; > start work2
+            ends work2 done            work2 done -> complete; work ended done; phase sum; run sumr1; > start sumr1
+            ends sum done              sumr1 done -> complete; sum ended done; done; > finish 0
+        "#]],
+    );
+}
+
+#[test]
+fn journal_of_an_older_version_repeats_no_phase() {
+    let policy = with_reaction(policy("work sum"), OutcomeKind::Failed, Reaction::Continue);
+    let (_, mut journal) = workflow_after(&policy, "start; ends work failed; ends sum done; reopen - -");
+    for record in &mut journal {
+        if let WorkflowRecord::WorkflowReopened { repeated, .. } = record {
+            assert_eq!(*repeated, [1]);
+            repeated.clear();
+        }
+    }
+    let workflow = Workflow::replay(&journal);
+    assert_eq!(workflow.state().phase_status(&policy, 1), PhaseStatus::Ended);
 }

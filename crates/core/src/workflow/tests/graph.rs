@@ -301,3 +301,15 @@ fn state_describes_phases_and_items() {
     assert_eq!(statuses(&workflow, 1), [ItemStatus::Live, ItemStatus::Pending]);
     assert_eq!(Workflow::replay(&journal).state(), workflow.state());
 }
+
+#[test]
+fn skipped_phase_keeps_the_order_of_the_others() {
+    check(
+        &WorkflowPolicy { skipped: vec![1], ..policy("build polish publish") },
+        "starts build; ends build done; ends publish done",
+        expect![[r#"
+            ends build done            build done -> complete; build ended done; phase publish; run publish; > start publish
+            ends publish done          publish done -> complete; publish ended done; done; > finish 0
+        "#]],
+    );
+}

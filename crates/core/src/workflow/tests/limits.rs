@@ -1,7 +1,10 @@
 //! Shares of the budget and of the working time.
 
-use super::trace::{check, check_rest, dollars, with_budget, with_first_phase, with_reaction, with_time};
-use crate::{OutcomeKind, Reaction, WorkflowPolicy};
+use super::trace::{
+    check, check_rest, dollars, policy, with_budget, with_first_phase, with_reaction, with_time,
+    workflow_after,
+};
+use crate::{OutcomeKind, Reaction, Usd, WorkflowPolicy};
 use expect_test::expect;
 
 const SHARE_USED_UP: &str = "start; items work a b; ends work1 over_budget 5";
@@ -157,4 +160,16 @@ fn sleep_and_downtime_do_not_count() {
             ends work done             work done -> complete; work ended done; phase review; run review 30m; > start review
         "#]],
     );
+}
+
+#[test]
+fn cost_of_a_phase_includes_replaced_runs() {
+    let policy = with_reaction(policy("work sum"), OutcomeKind::CheckFailed, Reaction::Retry(1));
+    let (workflow, _) = workflow_after(
+        &policy,
+        "start; ends work check_failed 2; ends work done 1; ends sum check_failed 4; ends sum done 8",
+    );
+    let state = workflow.state();
+    let costs: Vec<Usd> = state.phases.iter().map(|phase| phase.cost).collect();
+    assert_eq!((costs, state.cost), (vec![dollars(3.0), dollars(12.0)], dollars(15.0)));
 }

@@ -490,7 +490,7 @@ class PhaseReport:
 
     deferred: int
     """
-    Number of items above the maximum, deferred to a later iteration.
+    Number of items above the maximum, which this iteration leaves out.
     """
     items: list[ItemReport]
     """
@@ -507,4 +507,8 @@ class PhaseReport:
     status: str
     """
     `pending`, `running`, `skipped`, `stopped` (the workflow finished before its last run) or the outcome's word.
+    """
+    total_cost_usd: Dollars
+    """
+    Cost of all runs of the phase that ended, also of those that a newer run of the same item replaced.
     """

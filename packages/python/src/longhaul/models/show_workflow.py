@@ -52,7 +52,7 @@ class WorkflowPhase:
 
     deferred: int
     """
-    Number of items above the maximum, deferred to a later iteration.
+    Number of items above the maximum, which this iteration leaves out.
     """
     items: list[shared.ItemReport]
     """
@@ -73,6 +73,10 @@ class WorkflowPhase:
     status: str
     """
     `pending`, `running`, `skipped`, `stopped` (the workflow finished before its last run) or the outcome's word.
+    """
+    total_cost_usd: shared.Dollars
+    """
+    Cost of all runs of the phase that ended, also of those that a newer run of the same item replaced.
     """
 
 

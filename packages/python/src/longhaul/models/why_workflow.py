@@ -86,7 +86,7 @@ class WorkflowStarted:
 @dataclass(frozen=True, kw_only=True)
 class WorkflowReopened:
     """
-    A user resumed the finished workflow. Phases that are complete in the current iteration stay complete; items that did not finish as `done` get a new run.
+    A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless they are `repeated`; items that did not finish as `done` get a new run.
     """
 
     at: history.Moment
@@ -105,6 +105,10 @@ class WorkflowReopened:
     limits: WorkflowLimits | None = None
     """
     New limits. `None` keeps the old ones.
+    """
+    repeated: list[int] | None = None
+    """
+    Phases that started before a phase that they need takes place again. All their items get new runs.
     """
 
 
