@@ -9,7 +9,7 @@ use crate::args::{GlobalArgs, OutputFormat, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
-use crate::workflow_history::add_live_costs;
+use crate::workflow_history::{add_live_costs, add_live_wait};
 use crate::{open_home, open_ledger, output, prompt_arg};
 use longhaul_core::{OutcomeKind, Span};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
@@ -148,6 +148,7 @@ pub fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus>
     if status.returncode.is_none() && !is_supervised && status.status != OutcomeKind::Suspended.as_str() {
         RowState::Orphaned.as_str().clone_into(&mut status.status);
     }
+    add_live_wait(home, &mut status);
     Some(status)
 }
 
