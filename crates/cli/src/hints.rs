@@ -106,7 +106,7 @@ impl Hint for TransferError {
                 )
             }
             TransferError::Worktrees { workflow, is_finished: true } => {
-                format!("merge what `longhaul why {workflow}` lists, then run `longhaul resume {workflow}`")
+                format!("type `longhaul why {workflow}`: it names the commands that merge or drop them")
             }
             TransferError::Worktrees { workflow, is_finished: false } => {
                 format!("finish it with `longhaul recover {workflow}`")

@@ -6,13 +6,15 @@ use crate::output;
 use crate::output::time::TimeFormat;
 use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::run_history::NextStep;
-use crate::workflow_next_commands::next_commands;
+use crate::workflow_next_commands::{commands_to_drop_worktrees, next_commands};
 use longhaul::workflow::{WorkflowReport, workflow_status};
 use longhaul_core::{
-    AfterRun, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
-    WorkflowRecord, WorkflowStage,
+    AfterRun, Fault, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
+    WorkflowDeadlineKind, WorkflowRecord, WorkflowStage,
 };
-use longhaul_store::{Home, ItemReport, Journal, PhaseReport, WorkflowDir, WorkflowPlan, WorkflowStatus};
+use longhaul_store::{
+    Home, ItemReport, Journal, PhaseReport, Status, WorkflowDir, WorkflowPlan, WorkflowStatus,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -25,6 +27,8 @@ pub struct WorkflowHistory {
     pub iterations: Vec<WorkflowIteration>,
     pub entries: Vec<WorkflowEntry>,
     pub is_supervised: bool,
+    /// Why its live runs wait, if all of them do.
+    pub wait_reason: Option<&'static str>,
     /// Errors of a finished or suspended workflow, for people.
     pub errors: Vec<String>,
     /// When it finished, or the time as of which it is described: now, or the last decision of a dead supervisor.
@@ -145,9 +149,21 @@ impl WorkflowHistory {
         if let Some(last) = iterations.last() {
             status.phases = last.phases.iter().map(|phase| phase.report.clone()).collect();
         }
+        let wait_reason = if is_supervised { add_live_wait(home, &mut status) } else { None };
         let report = outcome.map(|outcome| WorkflowReport::new(&dir, &plan, &workflow, outcome, as_of));
         let errors = report.map(|report| report.errors).unwrap_or_default();
-        Ok(WorkflowHistory { dir, plan, workflow, status, iterations, entries, is_supervised, errors, as_of })
+        Ok(WorkflowHistory {
+            dir,
+            plan,
+            workflow,
+            status,
+            iterations,
+            entries,
+            is_supervised,
+            wait_reason,
+            errors,
+            as_of,
+        })
     }
 
     /// Returns the outcome of a finished workflow.
@@ -169,7 +185,10 @@ impl WorkflowHistory {
             }
             WorkflowStage::New | WorkflowStage::Running => match (status.status.as_str(), status.deadline_at)
             {
-                ("waiting", Some(until)) => format!("waiting until {}", clock.near(until.0, self.as_of)),
+                ("waiting", Some(until)) => {
+                    let reason = self.wait_reason.map_or_else(String::new, |reason| format!(": {reason}"));
+                    format!("waiting until {}{reason}", clock.near(until.0, self.as_of))
+                }
                 _ => "running".to_owned(),
             },
         }
@@ -183,11 +202,19 @@ impl WorkflowHistory {
             WorkflowStage::Finished { outcome, .. }
                 if self.is_supervised || self.dir.is_outcome_published() =>
             {
-                let text = match self.errors.first() {
+                let mut text = match self.errors.first() {
                     None => "nothing to do".to_owned(),
                     Some(reason) => reason.clone(),
                 };
-                NextStep { text, commands: next_commands(&self.status, outcome) }
+                let mut commands = next_commands(&self.status, outcome);
+                let worktrees = self.dir.worktrees();
+                // With another outcome, the workflow may still need them.
+                let is_over = matches!(outcome.kind, OutcomeKind::Done | OutcomeKind::Cancelled);
+                if is_over && !worktrees.is_empty() {
+                    text += "; git worktrees of its runs are left, and `git` drops them with their work:";
+                    commands.extend(commands_to_drop_worktrees(self.plan.project_dir.as_path(), &worktrees));
+                }
+                NextStep { text, commands }
             }
             WorkflowStage::Finished { .. } => NextStep {
                 text: "recover the workflow to report its outcome: its supervisor died before it did"
@@ -213,10 +240,10 @@ impl WorkflowHistory {
         let live = (live > 0).then(|| format!("{} live", output::phrases::counted(live, "run")));
         let waits = self.status.deadline_at.filter(|_| self.status.status == "waiting");
         let waits = waits.map(|until| {
-            let reason = match self.status.deadline.as_deref() {
+            let reason = self.wait_reason.unwrap_or(match self.status.deadline.as_deref() {
                 Some("memory") => "too little memory is available",
                 Some(_) | None => "a parked run is resumed then",
-            };
+            });
             format!("waiting until {}: {reason}", clock.near(until.0, self.as_of))
         });
         let parts: Vec<String> = live.into_iter().chain(waits).collect();
@@ -275,6 +302,29 @@ pub fn add_newer_cost(home: &Home, item: &mut ItemReport) -> Usd {
     added
 }
 
+/// Shows a running workflow as waiting if all its live runs wait, which the journal of the workflow does not have.
+/// Returns the reason of the first wait that ends.
+pub fn add_live_wait(home: &Home, status: &mut WorkflowStatus) -> Option<&'static str> {
+    let starts_a_run =
+        status.deadline.as_deref().is_some_and(|kind| kind != WorkflowDeadlineKind::Time.as_str());
+    if status.status != "running" || starts_a_run {
+        return None;
+    }
+    let items = status.phases.iter().flat_map(|phase| &phase.items);
+    let live = items.filter(|item| item.status == "running").filter_map(|item| item.run.as_ref());
+    let read = |run: &RunId| home.run_with_id(run).ok().flatten()?.status().ok();
+    let (until, fault) = first_wait(&live.map(read).collect::<Option<Vec<_>>>()?)?;
+    (status.status, status.deadline_at, status.deadline) = ("waiting".to_owned(), Some(until), None);
+    Some(fault.map_or("the next attempt is scheduled", Fault::describe))
+}
+
+/// Returns the wait that ends first, with its fault. `None` if a run works, or there is no run.
+fn first_wait(live: &[Status]) -> Option<(Rfc3339, Option<Fault>)> {
+    let wait = |run: &Status| run.deadline_at.filter(|_| run.status == "waiting").map(|at| (at, run.fault));
+    let waits: Vec<_> = live.iter().map(wait).collect::<Option<_>>()?;
+    waits.into_iter().min_by_key(|(until, _)| until.0)
+}
+
 /// Returns whether a timeline shows the record: a first start and an end as `done` are summarized by the end of the
 /// phase.
 fn is_noteworthy(record: &WorkflowRecord) -> bool {
@@ -283,3 +333,6 @@ fn is_noteworthy(record: &WorkflowRecord) -> bool {
     }
     !matches!(record, WorkflowRecord::RunEnded { next: AfterRun::Complete, .. })
 }
+
+#[cfg(test)]
+mod tests;

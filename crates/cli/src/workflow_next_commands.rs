@@ -1,7 +1,9 @@
 //! Commands that a user can type to continue a workflow. Each works as printed.
 
+use crate::next_commands::quoted;
 use longhaul_core::{Outcome, OutcomeKind};
 use longhaul_store::WorkflowStatus;
+use std::path::{Path, PathBuf};
 
 /// Returns the commands that continue a finished or suspended workflow, the likeliest first. The list is empty if
 /// nothing needs to be done.
@@ -54,4 +56,35 @@ pub fn notified_workflow_command(status: &WorkflowStatus, outcome: Option<Outcom
     let Some(outcome) = outcome else { return format!("longhaul attach {id}") };
     let next = next_commands(status, outcome).into_iter().next();
     next.unwrap_or_else(|| format!("longhaul show {id}"))
+}
+
+/// Returns the commands that drop git worktrees of the project, given with their branches.
+pub fn commands_to_drop_worktrees(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
+    let git = format!("git -C {}", quoted(&project.to_string_lossy()));
+    let drop = |(dir, branch): &(PathBuf, String)| {
+        let dir = quoted(&dir.to_string_lossy());
+        [format!("{git} worktree remove --force {dir}"), format!("{git} branch -D {}", quoted(branch))]
+    };
+    worktrees.iter().flat_map(drop).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::commands_to_drop_worktrees;
+    use longhaul_store::worktree_branch;
+    use std::path::Path;
+
+    #[test]
+    fn commands_to_drop_worktrees_work_as_printed() {
+        let branch = worktree_branch(&"kxhfgg".into(), "kxhfgg-1-prove-2");
+        let worktrees = [("/home/it's/worktrees/kxhfgg-1-prove-2".into(), branch)];
+        let commands = commands_to_drop_worktrees(Path::new("/my project"), &worktrees);
+        assert_eq!(
+            commands,
+            [
+                r"git -C '/my project' worktree remove --force '/home/it'\''s/worktrees/kxhfgg-1-prove-2'",
+                "git -C '/my project' branch -D longhaul/kxhfgg/1-prove-2"
+            ]
+        );
+    }
 }

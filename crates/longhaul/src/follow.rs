@@ -53,9 +53,14 @@ async fn follow(dir: &RunDir, observer: &mut dyn Observer) -> Result<RunReport, 
     loop {
         // The lock is checked first, so that the last writes of a dead supervisor are still read.
         let is_locked = Journal::is_locked(&journal_path)?;
-        for entry in journal.read()? {
+        let entries = journal.read()?;
+        let is_new = !entries.is_empty();
+        for entry in entries {
             state.read_stream(observer)?;
             state.apply(entry, observer)?;
+        }
+        if is_new {
+            observer.on_sync();
         }
         state.read_stream(observer)?;
         let outcome = state.run.state().outcome();
@@ -110,7 +115,6 @@ impl FollowState<'_> {
             self.attempt = Some((tail, decoder));
         }
         self.show(&Step { records: entry.records, actions: Vec::new() }, observer);
-        observer.on_sync();
         Ok(())
     }
 

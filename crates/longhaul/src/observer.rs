@@ -32,7 +32,7 @@ pub trait Observer {
     fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {}
 
     /// Called when all steps so far are on disk and survive a power cut. A follower of another process's run
-    /// calls it when they are in the journal.
+    /// calls it after the last step that is in the journal, so also once after all earlier ones.
     fn on_sync(&mut self) {}
 
     /// Called when a notification command could not be started, or failed. The run continues.

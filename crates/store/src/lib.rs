@@ -89,7 +89,7 @@ pub use section_log::add_section;
 pub use session_lock::SessionLock;
 pub use status::{Status, StatusUsage};
 pub use supervisor_requests::SupervisorRequests;
-pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult};
+pub use workflow_dir::{WorkflowDir, WorkflowHint, WorkflowResult, worktree_branch};
 pub use workflow_plan::{WorkflowPlan, WorkflowPosition, WorkflowSource};
 pub use workflow_status::{ItemReport, PhaseReport, WorkflowStatus};
 pub use workspace_record::{

@@ -114,7 +114,18 @@ impl WorkflowDir {
 
     /// Returns whether git worktrees are left. They hold work that is not merged.
     pub fn has_worktrees(&self) -> bool {
-        !subdirs(&self.path().join("worktrees")).is_empty()
+        !self.worktrees().is_empty()
+    }
+
+    /// Returns the git worktrees that are left, each with the name of its branch.
+    pub fn worktrees(&self) -> Vec<(PathBuf, String)> {
+        let dirs = subdirs(&self.path().join("worktrees")).into_iter();
+        let name = |dir: &Path| dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let with_branch = |dir: PathBuf| {
+            let branch = worktree_branch(self.id(), &name(&dir));
+            (dir, branch)
+        };
+        dirs.map(with_branch).collect()
     }
 
     /// Creates the directory of the git worktrees, and returns its path with links resolved: an agent stores its
@@ -227,6 +238,13 @@ fn hint_files(dir: &Path) -> Vec<PathBuf> {
         !is_hidden && path.extension().is_some_and(|extension| extension == "json")
     };
     entries(dir).into_iter().filter(is_hint).collect()
+}
+
+/// Returns the branch of a run's git worktree: `longhaul/kxhfgg/1-prove-2`.
+pub fn worktree_branch(workflow: &RunId, run: &str) -> String {
+    let workflow = workflow.as_str();
+    let position = run.strip_prefix(workflow).and_then(|rest| rest.strip_prefix('-'));
+    format!("longhaul/{workflow}/{}", position.unwrap_or(run))
 }
 
 fn subdirs(dir: &Path) -> Vec<PathBuf> {

@@ -54,6 +54,7 @@ struct RemovedWorkflow {
 
 /// Reason for keeping a run regardless of its age.
 const NEWEST: &str = "among the newest";
+const WORKTREES: &str = "with git worktrees that are not merged";
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -224,7 +225,7 @@ fn keep_reason(
     let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));
     if workflow.is_some_and(WorkflowDir::has_worktrees) {
         // A worktree holds work that is not merged, and its repository still lists it. Only the user can drop it.
-        Some("with git worktrees that are not merged")
+        Some(WORKTREES)
     } else if rows.iter().any(|row| row.state != RowState::Finished) {
         Some(if workflow.is_some() { "in an unfinished workflow" } else { "unfinished" })
     } else if index < args.keep_last {
@@ -291,8 +292,12 @@ fn text(collected: &GcOutput, now: Moment) -> String {
     };
     out += &format!("{runs}{workflows} {action}: {}\n", phrases::bytes(collected.bytes));
     for (reason, count) in &collected.retained {
-        let flag = if *reason == NEWEST { " (--keep-last)" } else { "" };
-        out += &format!("{count} kept: {reason}{flag}\n");
+        let note = match *reason {
+            NEWEST => " (--keep-last)",
+            WORKTREES => " (`longhaul why WORKFLOW` names the commands that merge or drop them)",
+            _ => "",
+        };
+        out += &format!("{count} kept: {reason}{note}\n");
     }
     out
 }

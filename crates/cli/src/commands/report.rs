@@ -31,8 +31,11 @@ use data::{ReportData, ReportRun};
 use destination::ReportDestination;
 use jiff::Zoned;
 use longhaul_core::{Dollars, Moment, Span, Usd};
+use run_health::RunHealth;
 use run_timeline::TimelineAttempt;
+use std::collections::BTreeMap;
 use std::path::Path;
+use workflows::ReportWorkflow;
 
 // Default period of a report: reports are often made once a day.
 const LAST: Span = Span::from_hours(24);
@@ -58,18 +61,21 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
     let ((run, since), inputs, workflows) = match target {
         Some(RunOrWorkflow::Run(dir)) => {
-            ((Some(dir.id().to_string()), None), vec![gather::one(&dir, at)], Vec::new())
+            let runs = vec![gather::one(&dir, at)];
+            let workflows = workflows::active(&home, None, &gather::workflows_of(&runs), &clock)?;
+            ((Some(dir.id().to_string()), None), runs, workflows)
         }
         Some(RunOrWorkflow::Workflow(dir)) => {
             let runs = gather::of_workflow(&home, dir.id(), at)?;
             ((None, None), runs, vec![workflows::one(&home, dir, &clock)?])
         }
         None => {
-            ((None, Some(since)), gather::since(&home, since, at)?, workflows::since(&home, since, &clock)?)
+            let runs = gather::since(&home, since, at)?;
+            let workflows = workflows::active(&home, Some(since), &gather::workflows_of(&runs), &clock)?;
+            ((None, Some(since)), runs, workflows)
         }
     };
-    let mut report = ReportData::new(run, since, inputs, at, now.time_zone());
-    report.workflows = workflows;
+    let report = ReportData::new(run, since, inputs, workflows, at, now.time_zone());
     let rendered = match format {
         ReportFormat::Html => html::page(&report, &clock),
         ReportFormat::Text => text::text(&report, &clock),
@@ -157,11 +163,29 @@ fn capital(text: &str) -> String {
 
 /// Returns a run's outcome or state as a sentence, with the time of the next attempt or sensible retry.
 fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
-    let when = run.retry_at.map(|at| match run.outcome {
-        Some(_) => format!("; resume at {}", clock.short(at.0)),
-        None => format!("; until {}", clock.short(at.0)),
+    let when = run.retry_at.map(|at| match run.health {
+        RunHealth::Running => format!("; until {}", clock.short(at.0)),
+        RunHealth::NeedsPerson | RunHealth::Failed | RunHealth::Cancelled | RunHealth::Done => {
+            format!("; resume at {}", clock.short(at.0))
+        }
     });
     sentence(&format!("{}{}", run.explanation, when.unwrap_or_default()))
+}
+
+/// Returns the problems of a workflow as sentences, with the time of a sensible retry.
+fn problems<'a>(workflow: &'a ReportWorkflow, clock: &'a TimeFormat) -> impl Iterator<Item = String> + 'a {
+    let retry = workflow.retry_at.map(|at| format!("Resume at {}.", clock.short(at.0)));
+    workflow.problems.iter().map(|problem| sentence(problem.trim_end_matches('.'))).chain(retry)
+}
+
+/// Returns the number of workflows with each health.
+fn workflow_counts(report: &ReportData) -> String {
+    let mut counts: BTreeMap<RunHealth, u32> = BTreeMap::new();
+    for workflow in &report.workflows {
+        *counts.entry(workflow.health).or_default() += 1;
+    }
+    let counts = counts.iter().map(|(health, count)| format!("{count} {}", health.label()));
+    counts.collect::<Vec<_>>().join(", ")
 }
 
 /// Returns a run's start, attempts, durations, cost and tokens on one line.

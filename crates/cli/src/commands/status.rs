@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
-use crate::workflow_history::{WorkflowHistory, add_newer_cost};
+use crate::workflow_history::{WorkflowHistory, add_live_wait, add_newer_cost};
 use crate::{open_home, open_ledger, output, prompt_arg};
 use longhaul_core::{OutcomeKind, Span, Usd};
 use longhaul_store::{Home, Journal, RunFilter, RunState, WorkflowDir, WorkflowStatus};
@@ -147,6 +147,7 @@ pub fn workflow_status(home: &Home, dir: &WorkflowDir) -> Option<WorkflowStatus>
     if status.returncode.is_none() && !is_supervised && status.status != OutcomeKind::Suspended.as_str() {
         RowState::Orphaned.as_str().clone_into(&mut status.status);
     }
+    add_live_wait(home, &mut status);
     Some(status)
 }
 

@@ -24,7 +24,6 @@ use longhaul_workflow::{
     Condition, ItemSource, WorkflowFile, item_text, items_from_lines, items_from_pointer,
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -314,11 +313,19 @@ impl Driver<'_> {
             title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
         });
         let done: Vec<DoneRun> = done.collect();
+        let retries = self
+            .workflow
+            .state()
+            .items(phase)
+            .flat_map(|(key, _)| (0..key.retry).map(move |retry| RunKey { retry, ..key }));
+        let replaced: Vec<RunId> = retries.map(|key| self.run_id(key)).collect();
         self.live.tasks.spawn_blocking(move || {
             let problem = worktrees.merge(&done).err();
-            let leftovers = worktrees.leftovers(&done);
-            let warning = |dir: &PathBuf| format!("{} is merged, but cannot be removed", dir.display());
-            (WorkflowEvent::Merged { phase, problem }, leftovers.iter().map(warning).collect())
+            let leftovers = worktrees.leftovers(&done).into_iter();
+            let merged = leftovers.map(|dir| format!("{} is merged, but cannot be removed", dir.display()));
+            let kept = worktrees.existing(&replaced);
+            let kept = kept.map(|dir| format!("{} keeps the work of a replaced run", dir.display()));
+            (WorkflowEvent::Merged { phase, problem }, merged.chain(kept).collect())
         });
     }
 

@@ -168,7 +168,13 @@ impl RunTask {
         start: RunStart,
         cancels: mpsc::Receiver<CancelSource>,
     ) -> Result<RunReport, RunError> {
-        let mut observer = WaitObserver { key: self.key, waits: self.waits.clone(), is_waiting: false };
+        let mut observer = WaitObserver {
+            key: self.key,
+            waits: self.waits.clone(),
+            is_following: matches!(start, RunStart::Attach(_)),
+            wait: None,
+            is_waiting: false,
+        };
         let (home, environment) = (self.home.clone(), self.environment.clone());
         start.drive(home, environment, &mut observer, cancels).await
     }
@@ -189,13 +195,28 @@ async fn changed_files(home: &Home, dir: &RunDir, outcome: OutcomeKind) -> Vec<P
 struct WaitObserver {
     key: RunKey,
     waits: mpsc::UnboundedSender<RunWait>,
+    /// Whether another process supervises the run. Its earlier steps come first, and their waits are over.
+    is_following: bool,
+    /// Reason and end of the wait after the last step. `None` if the run works.
+    wait: Option<(Option<Fault>, Moment)>,
+    /// Whether the last report was a wait.
     is_waiting: bool,
+}
+
+impl WaitObserver {
+    fn report_change(&mut self) {
+        if self.wait.is_some() != self.is_waiting {
+            self.is_waiting = self.wait.is_some();
+            // The workflow may have ended.
+            let _ = self.waits.send(RunWait { key: self.key, wait: self.wait });
+        }
+    }
 }
 
 impl Observer for WaitObserver {
     fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
         let state = view.run.state();
-        let wait = match &state.phase {
+        self.wait = match &state.phase {
             Phase::Waiting { until, .. } => Some((state.wait_fault(), *until)),
             Phase::New
             | Phase::Starting
@@ -208,10 +229,15 @@ impl Observer for WaitObserver {
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => None,
         };
-        if wait.is_some() != self.is_waiting {
-            self.is_waiting = wait.is_some();
-            // The workflow may have ended.
-            let _ = self.waits.send(RunWait { key: self.key, wait });
+        if !self.is_following {
+            self.report_change();
         }
     }
+
+    fn on_sync(&mut self) {
+        self.report_change();
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -20,7 +20,7 @@ use longhaul_agent::Guards;
 use longhaul_core::{RunId, RunSpec};
 use longhaul_store::{
     Durability, StoreError, WorkflowDir, if_exists, read_json_if_exists, remove_dir, remove_if_exists,
-    replace_json,
+    replace_json, worktree_branch,
 };
 use project::{changed_files, current_branch, head, identified, top_of, unattended};
 use serde::{Deserialize, Serialize};
@@ -184,6 +184,11 @@ impl Worktrees {
         merged.map(|run| self.path(&run.run)).collect()
     }
 
+    /// Returns the worktrees of these runs that exist.
+    pub(super) fn existing<'a>(&'a self, runs: &'a [RunId]) -> impl Iterator<Item = PathBuf> + 'a {
+        runs.iter().map(|run| self.path(run)).filter(|path| path.exists())
+    }
+
     /// Returns what a worktree started from. `None` if there is no complete worktree.
     fn start_of(&self, run: &RunId) -> Result<Option<WorktreeStart>, WorktreeError> {
         Ok(read_json_if_exists("worktree", &self.start_path(run))?)
@@ -218,11 +223,8 @@ impl Worktrees {
         self.dir.join(format!("{run}.json"))
     }
 
-    /// Returns the branch of a run: `longhaul/kxhfgg/1-prove-2`.
     fn branch(&self, run: &RunId) -> String {
-        let (workflow, run) = (self.workflow.as_str(), run.as_str());
-        let position = run.strip_prefix(workflow).and_then(|rest| rest.strip_prefix('-'));
-        format!("longhaul/{workflow}/{}", position.unwrap_or(run))
+        worktree_branch(&self.workflow, run.as_str())
     }
 
     fn branch_ref(&self, run: &RunId) -> String {

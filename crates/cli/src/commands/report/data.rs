@@ -114,6 +114,8 @@ pub struct ReportRun {
     pub limit: Option<Limit>,
     /// Outcome or state, as text for people.
     pub explanation: String,
+    /// Id of the workflow that deals with the run. The command to type next is then that of the workflow.
+    pub workflow: Option<String>,
     /// Command to type next.
     pub next: Option<String>,
     /// What to do before typing it.
@@ -205,6 +207,7 @@ impl ReportData {
         run: Option<String>,
         since: Option<Moment>,
         inputs: Vec<RunInput>,
+        workflows: Vec<ReportWorkflow>,
         generated_at: Moment,
         zone: &TimeZone,
     ) -> ReportData {
@@ -220,7 +223,7 @@ impl ReportData {
             generated_at: generated_at.into(),
             since: since.map(Rfc3339),
             summary: ReportSummary::default(),
-            workflows: Vec::new(),
+            workflows,
             runs: Vec::new(),
             spend: spend::over_time(&spent, since, generated_at, zone),
             faults: totals::faults(&timelines),
@@ -229,10 +232,18 @@ impl ReportData {
             run,
         };
         report.summary.cost_before = since.map_or(Usd::ZERO, |since| spend::before(&spent, since)).into();
-        report.runs = inputs.into_iter().map(|input| ReportRun::new(input, bounds)).collect();
+        let workflow_of = |input: &RunInput| {
+            let position = input.entry.run.workflow.as_ref()?;
+            report.workflows.iter().find(|workflow| workflow.id == position.id.as_str())
+        };
+        let runs = inputs.into_iter().map(|input| {
+            let workflow = workflow_of(&input);
+            ReportRun::new(input, workflow, bounds)
+        });
+        report.runs = runs.collect();
         report.runs.sort_by(|one, other| {
             let newest = |run: &ReportRun| Reverse(run.started_at);
-            let urgent = |run: &ReportRun| if run.health.is_urgent() { run.health } else { RunHealth::Done };
+            let urgent = |run: &ReportRun| if run.needs_attention() { run.health } else { RunHealth::Done };
             (urgent(one), newest(one), &one.id).cmp(&(urgent(other), newest(other), &other.id))
         });
         for run in &report.runs {
@@ -242,6 +253,18 @@ impl ReportData {
             (run.attempts, run.timeline, run.calls) = (Vec::new(), Vec::new(), ToolCalls::default());
         }
         report
+    }
+}
+
+impl ReportData {
+    /// Returns the workflows that need a person, or failed.
+    pub fn urgent_workflows(&self) -> impl Iterator<Item = &ReportWorkflow> {
+        self.workflows.iter().filter(|workflow| workflow.health.is_urgent())
+    }
+
+    /// Returns the runs that need a person, or failed, and that no workflow deals with.
+    pub fn urgent_runs(&self) -> impl Iterator<Item = &ReportRun> {
+        self.runs.iter().filter(|run| run.needs_attention())
     }
 }
 
@@ -278,32 +301,56 @@ impl ReportSummary {
 }
 
 impl ReportRun {
-    fn new(input: RunInput, bounds: Bounds) -> ReportRun {
+    fn new(input: RunInput, workflow: Option<&ReportWorkflow>, bounds: Bounds) -> ReportRun {
         let RunInput { entry, timeline, has_supervisor, hint, commands, calls } = input;
         let run = entry.run;
         let timeline = timeline.unwrap_or_default();
         let outcome = timeline.outcome;
-        let health = health(&run, outcome, has_supervisor);
+        let kind = outcome.map(|outcome| outcome.kind);
+        let workflow =
+            workflow.filter(|workflow| run.state != RunState::Unreadable && workflow.deals_with(kind));
+        let own_health = health(&run, outcome, has_supervisor);
+        let health = match own_health {
+            // The workflow resumes it.
+            RunHealth::Failed if workflow.is_some_and(|workflow| workflow.resumes(&run.id)) => {
+                RunHealth::Running
+            }
+            // The workflow goes on without a person.
+            RunHealth::NeedsPerson if workflow.is_some_and(|workflow| !workflow.health.is_urgent()) => {
+                RunHealth::Failed
+            }
+            health => health,
+        };
+        let explanation = match workflow.filter(|_| own_health.is_urgent()) {
+            Some(workflow) => {
+                let text = explanation(&run, outcome, has_supervisor);
+                format!("{text} (workflow {}: {})", workflow.id, workflow.status)
+            }
+            None => explanation(&run, outcome, has_supervisor),
+        };
         let lost =
             timeline.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);
         let mut attempts = timeline.attempts;
         let next = match outcome {
+            _ if workflow.is_some() => None,
             Some(_) => commands.into_iter().next(),
             None if has_supervisor || run.state == RunState::Unreadable => None,
             None => Some(format!("longhaul recover {}", run.id)),
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
-        let advice = fault.filter(|_| health.is_urgent());
+        let advice = fault.filter(|_| health.is_urgent() && workflow.is_none());
         let advice = advice.and_then(|fault| phrases::advice(fault, &run.agent)).map(str::to_owned);
         ReportRun {
-            explanation: explanation(&run, outcome, has_supervisor),
+            explanation,
+            workflow: workflow.map(|workflow| workflow.id.clone()),
             advice: hint.or(advice),
             next,
             health,
-            outcome: outcome.map(|outcome| outcome.kind),
+            outcome: kind,
             fault,
             limit: outcome.and_then(|outcome| outcome.limit),
             retry_at: match outcome {
+                Some(_) if workflow.is_some() && health != RunHealth::Running => None,
                 Some(outcome) => outcome.retry_at.map(Rfc3339),
                 None => run.until.filter(|_| has_supervisor),
             },
@@ -328,6 +375,11 @@ impl ReportRun {
             unpriced: run.unpriced,
             tokens: run.tokens,
         }
+    }
+
+    /// Returns whether a person must act, and no workflow deals with the run.
+    pub fn needs_attention(&self) -> bool {
+        self.health.is_urgent() && self.workflow.is_none()
     }
 
     pub fn omitted_attempts(&self) -> usize {

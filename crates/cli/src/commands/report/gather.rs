@@ -11,6 +11,7 @@ use crate::next_commands::next_commands;
 use crate::{open_home, open_ledger};
 use longhaul_core::{Moment, RunId};
 use longhaul_store::{Home, Journal, LedgerEntry, LedgerRun, RunDir, RunFilter, RunState};
+use std::collections::BTreeSet;
 
 pub fn one(dir: &RunDir, now: Moment) -> RunInput {
     read(LedgerEntry::read(dir), Bounds::new(1), now)
@@ -26,6 +27,11 @@ pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<Run
     let is_of_workflow =
         |run: &LedgerRun| run.workflow.as_ref().is_some_and(|position| position.id == *workflow);
     selected(home, &RunFilter::default(), is_of_workflow, now)
+}
+
+/// Returns the workflows of these runs.
+pub fn workflows_of(runs: &[RunInput]) -> BTreeSet<RunId> {
+    runs.iter().filter_map(|input| Some(input.entry.run.workflow.as_ref()?.id.clone())).collect()
 }
 
 fn selected(

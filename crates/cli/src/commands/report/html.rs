@@ -10,6 +10,7 @@ use super::cost;
 use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::run_health::RunHealth;
 use super::totals::{LostTimeRow, ModelRow};
+use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::{grouped, is_control_like, short_count};
 use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
@@ -126,6 +127,10 @@ fn summary(report: &ReportData) -> Markup {
             }
         }
         dl class="tiles wide" {
+            @if !report.workflows.is_empty() {
+                @let count = report.workflows.len().to_string();
+                (tile("tile", "Workflows", &count, &super::workflow_counts(report)))
+            }
             (tile("tile", "Spent", &money(cost.0), &notes.join("; ")))
             @let note = format!("{}attempts ran for {active}", largest.unwrap_or_default());
             (tile("tile", "Time lost", &lost_time.to_string(), &note))
@@ -149,17 +154,34 @@ fn badge(health: RunHealth) -> Markup {
 }
 
 fn attention(report: &ReportData, clock: &TimeFormat) -> Markup {
-    let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
+    let is_empty = report.urgent_workflows().next().is_none() && report.urgent_runs().next().is_none();
     let content = html! {
-        @if urgent.peek().is_none() {
+        @if is_empty {
             p { "Nothing." }
         } @else {
             ul.cards {
-                @for run in urgent { li class={ "card " (run.health.as_str()) } { (card(run, clock)) } }
+                @for workflow in report.urgent_workflows() {
+                    li class={ "card " (workflow.health.as_str()) } { (workflow_card(workflow, clock)) }
+                }
+                @for run in report.urgent_runs() {
+                    li class={ "card " (run.health.as_str()) } { (card(run, clock)) }
+                }
             }
         }
     };
     section("attention", "Needs attention", content)
+}
+
+fn workflow_card(workflow: &ReportWorkflow, clock: &TimeFormat) -> Markup {
+    html! {
+        h3 {
+            (badge(workflow.health))
+            a href="#workflows" { code { (workflow.id) } }
+            " workflow " (workflow.title())
+        }
+        @for problem in super::problems(workflow, clock) { p { (prose(&problem)) } }
+        (next(workflow.next.as_deref()))
+    }
 }
 
 fn card(run: &ReportRun, clock: &TimeFormat) -> Markup {
@@ -174,7 +196,7 @@ fn card(run: &ReportRun, clock: &TimeFormat) -> Markup {
             strong { (super::explanation(run, clock)) }
             @if let Some(advice) = &run.advice { " " (prose(&super::sentence(advice))) }
         }
-        (next(run))
+        (next(run.next.as_deref()))
     }
 }
 
@@ -193,8 +215,8 @@ fn prose(text: &str) -> Markup {
     }
 }
 
-fn next(run: &ReportRun) -> Markup {
-    html! { @if let Some(next) = &run.next { p.next { "Next: " code { (next) } } } }
+fn next(command: Option<&str>) -> Markup {
+    html! { @if let Some(next) = command { p.next { "Next: " code { (next) } } } }
 }
 
 fn lost_time(rows: &[LostTimeRow]) -> Markup {
@@ -330,7 +352,7 @@ fn run_details(run: &ReportRun, bounds: Bounds, clock: &TimeFormat) -> Markup {
         p { (super::explanation(run, clock)) }
         p.facts { (super::facts(run, clock)) }
         // For urgent runs, the section on runs that need attention shows it.
-        @if !run.health.is_urgent() { (next(run)) }
+        @if !run.needs_attention() { (next(run.next.as_deref())) }
         (charts::timeline(&run.timeline, bounds.slices, clock))
         @if !run.attempts.is_empty() {
             details { summary { (super::attempts_heading(run)) } (attempts(run, clock)) }

@@ -1,11 +1,11 @@
-//! Classifies a run as a person sees it: fine, failed, or waiting for a person. Pure.
+//! Classifies a run or a workflow as a person sees it: fine, failed, or waiting for a person. Pure.
 
 use crate::run_history::timeline_text::outcome_reason;
 use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
 
 word_enum! {
-    /// State of a run as a person sees it. Urgent states sort first.
+    /// State of a run or a workflow as a person sees it. Urgent states sort first.
     #[cfg_attr(test, derive(schemars::JsonSchema))]
     pub enum RunHealth {
         /// Only a person can continue the run.
@@ -30,16 +30,30 @@ impl RunHealth {
     pub fn is_urgent(self) -> bool {
         matches!(self, RunHealth::NeedsPerson | RunHealth::Failed)
     }
+
+    pub fn of_outcome(kind: OutcomeKind) -> RunHealth {
+        match kind {
+            OutcomeKind::Done => RunHealth::Done,
+            OutcomeKind::Cancelled => RunHealth::Cancelled,
+            OutcomeKind::NeedsPerson | OutcomeKind::Suspended => RunHealth::NeedsPerson,
+            // The name of the outcome distinguishes them.
+            OutcomeKind::Failed
+            | OutcomeKind::OverBudget
+            | OutcomeKind::OutOfTime
+            | OutcomeKind::CheckFailed
+            | OutcomeKind::NotStarted
+            | OutcomeKind::Incomplete
+            | OutcomeKind::Partial
+            | OutcomeKind::Bug
+            | OutcomeKind::RetryLater => RunHealth::Failed,
+        }
+    }
 }
 
 pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> RunHealth {
-    match outcome.map(|outcome| outcome.kind) {
+    match outcome {
         _ if run.state == RunState::Unreadable => RunHealth::NeedsPerson,
-        Some(OutcomeKind::Done) => RunHealth::Done,
-        Some(OutcomeKind::Cancelled) => RunHealth::Cancelled,
-        Some(OutcomeKind::NeedsPerson | OutcomeKind::Suspended) => RunHealth::NeedsPerson,
-        // The name of the outcome distinguishes all others.
-        Some(_) => RunHealth::Failed,
+        Some(outcome) => RunHealth::of_outcome(outcome.kind),
         None if has_supervisor && run.state != RunState::Suspended => RunHealth::Running,
         // Orphaned: no supervisor will continue it.
         None => RunHealth::NeedsPerson,

@@ -3,6 +3,7 @@
 mod agreement;
 mod pages;
 mod timelines;
+mod workflows;
 
 use super::calls::{CallEnd, ToolCallRow, ToolCalls};
 use super::data::{ReportData, RunInput};
@@ -208,7 +209,7 @@ fn runs() -> Vec<RunInput> {
 }
 
 fn report_of(inputs: Vec<RunInput>) -> ReportData {
-    ReportData::new(None, Some(at(0)), inputs, at(9_000), &TimeZone::UTC)
+    ReportData::new(None, Some(at(0)), inputs, Vec::new(), at(9_000), &TimeZone::UTC)
 }
 
 fn clock() -> TimeFormat {
@@ -310,7 +311,7 @@ fn earlier_cost_is_separate() {
         .attempt(10_010)
         .finished(10_020, None, Outcome::DONE);
     let inputs = vec![read.read("aaa", "t", 10_100)];
-    let report = ReportData::new(None, Some(at(9_000)), inputs, at(10_100), &TimeZone::UTC);
+    let report = ReportData::new(None, Some(at(9_000)), inputs, Vec::new(), at(10_100), &TimeZone::UTC);
     assert_eq!(report.summary.cost_before.0, cents(5));
     assert_eq!((report.summary.cost.0, report.summary.estimated_cost.0), (cents(120), cents(5)));
 }
@@ -410,7 +411,8 @@ fn json_has_every_run() {
           "timeline": [],
           "total_tokens": 0,
           "unpriced": false,
-          "wall_ms": 0
+          "wall_ms": 0,
+          "workflow": null
         }
     "#]]
     .assert_eq(&(serde_json::to_string_pretty(&json["runs"][1]).expect("JSON") + "\n"));

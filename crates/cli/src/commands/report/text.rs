@@ -55,7 +55,8 @@ fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) {
             format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
         *out += &format!("  {id}  {status}; {facts}\n");
         *out += &format!("    {}\n", line(&workflow.title(), COLUMNS - 4));
-        command(out, "    ", next.as_deref());
+        // For urgent workflows, the section on what needs attention shows it.
+        command(out, "    ", next.as_deref().filter(|_| !workflow.health.is_urgent()));
     }
 }
 
@@ -77,6 +78,10 @@ fn summary(out: &mut String, report: &ReportData) {
     let counts = counts.collect::<Vec<_>>().join(", ");
     let attempts = counted(attempts.into(), "attempt");
     wrapped(out, "  runs        ", &format!("{runs}, in {attempts}: {counts}"));
+    if !report.workflows.is_empty() {
+        let counts = super::workflow_counts(report);
+        wrapped(out, "  workflows   ", &format!("{}: {counts}", report.workflows.len()));
+    }
     let notes = super::notes(report).join("; ");
     wrapped(out, "  spent       ", &format!("{} reported by the agent; {notes}", money(cost.0)));
     wrapped(out, "  time lost   ", &format!("{lost}; attempts ran for {active}"));
@@ -84,11 +89,16 @@ fn summary(out: &mut String, report: &ReportData) {
 
 fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) {
     heading(out, "NEEDS ATTENTION");
-    let mut urgent = report.runs.iter().filter(|run| run.health.is_urgent()).peekable();
-    if urgent.peek().is_none() {
+    if report.urgent_workflows().next().is_none() && report.urgent_runs().next().is_none() {
         *out += "  Nothing.\n";
     }
-    for run in urgent {
+    for workflow in report.urgent_workflows() {
+        *out += &format!("  {}  {}\n", workflow.id, workflow.health.label());
+        *out += &format!("    {}\n", line(&format!("workflow {}", workflow.title()), COLUMNS - 4));
+        super::problems(workflow, clock).for_each(|problem| wrapped(out, "    ", &problem));
+        command(out, "    ", workflow.next.as_deref());
+    }
+    for run in report.urgent_runs() {
         *out += &format!("  {}  {}\n", run.id, run.health.label());
         *out += &format!("    {}\n", line(&titled(run.name.as_deref(), &run.task), COLUMNS - 4));
         wrapped(out, "    ", &super::explanation(run, clock));
@@ -170,7 +180,7 @@ fn run_details(out: &mut String, run: &ReportRun, clock: &TimeFormat) {
     wrapped(out, "  ", &super::explanation(run, clock));
     wrapped(out, "  ", &super::facts(run, clock));
     // For urgent runs, the section on runs that need attention shows it.
-    command(out, "  ", run.next.as_deref().filter(|_| !run.health.is_urgent()));
+    command(out, "  ", run.next.as_deref().filter(|_| !run.needs_attention()));
     if let (Some(first), Some(last)) = (run.timeline.first(), run.timeline.last()) {
         let (first, last) = (clock.short(first.from.0), clock.short(last.to.0));
         *out += &format!("  {first} [{}] {last}\n", timeline(run));

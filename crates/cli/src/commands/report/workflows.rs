@@ -1,15 +1,19 @@
-//! The workflows of a report, with their outcomes. It reads only their own files.
+//! The workflows of a report, with their outcomes and what they need. It reads only their own files.
 
+use super::run_health::RunHealth;
 use crate::failure::Failure;
 use crate::output::envelope_text::cut;
 use crate::output::phrases::titled;
 use crate::output::time::TimeFormat;
 use crate::workflow_history::WorkflowHistory;
-use longhaul_core::{Dollars, Moment, OutcomeKind, Rfc3339};
+use longhaul_core::{Dollars, Moment, OutcomeKind, Rfc3339, RunId};
 use longhaul_store::{Home, WorkflowDir};
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 const FILE_CHARS_MAX: usize = 100;
+// As many as a screen shows; `longhaul show` lists all of them.
+const ERRORS_MAX: usize = 10;
 
 /// A workflow in a report. Its runs are among the runs of the report.
 #[derive(Clone, Debug, Serialize)]
@@ -28,6 +32,13 @@ pub struct ReportWorkflow {
     pub outcome: Option<OutcomeKind>,
     /// `running`, `waiting`, `suspended`, `orphaned` or the outcome's word.
     pub status: String,
+    /// State of the workflow as a person sees it.
+    pub health: RunHealth,
+    /// Errors of a finished workflow, first the reason for the outcome, or its state, as texts for people. They may end
+    /// with the number of further errors.
+    pub problems: Vec<String>,
+    /// When a retry makes sense (`retry_later`).
+    pub retry_at: Option<Rfc3339>,
     /// Last iteration.
     pub iteration: u32,
     /// Maximum number of iterations.
@@ -40,24 +51,59 @@ pub struct ReportWorkflow {
     pub ended_at: Option<Rfc3339>,
     /// Command to type next.
     pub next: Option<String>,
+    /// Ended runs that the workflow resumes.
+    #[serde(skip)]
+    pub resumed_runs: Vec<RunId>,
 }
 
-/// Returns the workflows that were active since this time, newest first. Those whose files cannot be read are
-/// omitted.
-pub fn since(home: &Home, since: Moment, clock: &TimeFormat) -> Result<Vec<ReportWorkflow>, Failure> {
-    let all = home.workflows_newest_first()?;
-    let workflows = all.into_iter().filter_map(|dir| one(home, dir, clock).ok());
-    Ok(workflows.filter(|workflow| workflow.ended_at.is_none_or(|ended| ended.0 >= since)).collect())
+/// Returns the workflows that were active since this time, and those of `named`, newest first. Without a time only those
+/// of `named`. Those whose files cannot be read are omitted.
+pub fn active(
+    home: &Home,
+    since: Option<Moment>,
+    named: &BTreeSet<RunId>,
+    clock: &TimeFormat,
+) -> Result<Vec<ReportWorkflow>, Failure> {
+    let all = home.workflows_newest_first()?.into_iter();
+    let candidates = all.filter(|dir| since.is_some() || named.contains(dir.id()));
+    let workflows = candidates.filter_map(|dir| {
+        let is_named = named.contains(dir.id());
+        let workflow = one(home, dir, clock).ok()?;
+        let is_active = workflow.ended_at.is_none_or(|ended| Some(ended.0) >= since);
+        (is_named || is_active).then_some(workflow)
+    });
+    Ok(workflows.collect())
 }
 
 pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWorkflow, Failure> {
     let history = WorkflowHistory::read(home, dir, clock)?;
-    let next = history.next_step(clock).commands.into_iter().next();
+    let next = history.next_step(clock);
     let outcome = history.outcome();
+    let mut problems = match outcome {
+        Some(_) => history.errors.clone(),
+        None => vec![next.text],
+    };
+    let further = problems.len().saturating_sub(ERRORS_MAX);
+    if further > 0 {
+        problems.truncate(ERRORS_MAX);
+        problems.push(format!("{further} more; `longhaul show {}` lists all", history.dir.id()));
+    }
     let WorkflowHistory { dir, plan, status, is_supervised, as_of, .. } = history;
     let is_suspended = status.status == OutcomeKind::Suspended.as_str();
     let is_orphaned = outcome.is_none() && !is_supervised && !is_suspended;
+    let health = match outcome {
+        Some(kind) => RunHealth::of_outcome(kind),
+        None if is_supervised => RunHealth::Running,
+        None => RunHealth::NeedsPerson,
+    };
+    let items = status.phases.iter().flat_map(|phase| &phase.items);
+    let resumed =
+        items.filter(|item| outcome.is_none() && ["parked", "limited"].contains(&item.status.as_str()));
     Ok(ReportWorkflow {
+        health,
+        resumed_runs: resumed.filter_map(|item| item.run.clone()).collect(),
+        problems,
+        retry_at: status.retry_at,
         id: dir.id().to_string(),
         name: plan.name,
         file: cut(&plan.file.path.as_path().display().to_string(), FILE_CHARS_MAX),
@@ -69,11 +115,22 @@ pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWo
         cost: status.total_cost_usd,
         started_at: plan.started_at,
         ended_at: outcome.map(|_| as_of.into()),
-        next,
+        // Commands of git only remove what is left of a workflow that is over.
+        next: next.commands.into_iter().find(|command| command.starts_with("longhaul ")),
     })
 }
 
 impl ReportWorkflow {
+    /// Returns whether the workflow itself deals with one of its runs: it continues the run, has replaced it, or reports
+    /// it. A finished workflow does not continue an unfinished run, which a person may have resumed.
+    pub fn deals_with(&self, run_outcome: Option<OutcomeKind>) -> bool {
+        self.outcome.is_none() || run_outcome.is_some()
+    }
+
+    pub fn resumes(&self, run: &RunId) -> bool {
+        self.health == RunHealth::Running && self.resumed_runs.contains(run)
+    }
+
     /// Returns the name, if it has one, and the file.
     pub fn title(&self) -> String {
         titled(self.name.as_deref(), &self.file)

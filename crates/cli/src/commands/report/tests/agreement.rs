@@ -38,7 +38,7 @@ impl Renderings {
         let state = history.state();
         let as_of = if state.outcome().is_some() { state.finished_at } else { last };
         let (run, inputs) = (Some(dir.id().to_string()), vec![gather::one(&dir, last)]);
-        let report = ReportData::new(run, None, inputs, last, &TimeZone::UTC);
+        let report = ReportData::new(run, None, inputs, Vec::new(), last, &TimeZone::UTC);
         let report = serde_json::to_value(&report.runs[0]).expect("JSON");
         let loaded =
             show::load(&dir, &TimeFormat::utc()).unwrap_or_else(|failure| panic!("{}", failure.error));
