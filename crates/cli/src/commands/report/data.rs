@@ -315,7 +315,7 @@ impl ReportRun {
             RunHealth::Failed if workflow.is_some_and(|workflow| workflow.resumes(&run.id)) => {
                 RunHealth::Running
             }
-            // The workflow goes on without a person.
+            // The workflow continues without a person.
             RunHealth::NeedsPerson if workflow.is_some_and(|workflow| !workflow.health.is_urgent()) => {
                 RunHealth::Failed
             }

@@ -100,7 +100,7 @@ fn workflow_deals_with_its_replaced_and_parked_runs() {
         bbbbbb-1-build-1 running: Retry later: the account's usage limit is reached (workflow bbbbbb: waiting); until Jan 1 05:33. | -
     "#]].assert_eq(&runs.collect::<String>());
     let urgent: Vec<&str> = report.urgent_runs().map(|run| run.id.as_str()).collect();
-    // A done workflow does not continue a run that a person resumed, and nobody deals with one without a workflow.
+    // A done workflow does not continue a run that a person resumed, and a run without a workflow needs the user.
     assert_eq!(urgent, ["aaaaaa-1-build-2", "cccccc-1-build-1"]);
     assert_eq!(report.urgent_workflows().count(), 0);
     assert_eq!(report.runs.last().and_then(|run| run.retry_at), Some(Rfc3339(at(20_000))));
