@@ -36,7 +36,7 @@ pub fn parse_duration(text: &str) -> Result<Span, String> {
     }
     let parsed: jiff::Span = text.trim().parse().map_err(hint)?;
     let parsed = parsed.to_duration(SpanRelativeTo::days_are_24_hours()).map_err(hint)?;
-    u64::try_from(parsed.as_millis()).map(Span).map_err(|_| "a duration is not negative".to_owned())
+    u64::try_from(parsed.as_millis()).map(Span).map_err(|_| "a duration cannot be negative".to_owned())
 }
 
 /// Parses `8G`, `900M`, `500 MB` or `1.5GiB` to bytes. Units are powers of 1024.

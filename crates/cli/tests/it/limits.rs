@@ -187,7 +187,7 @@ fn resuming_omits_the_wrap_up_prompt() {
 fn call_that_a_limit_interrupted_is_listed_after_a_second_wrap_up() {
     let scenario = "
 I begin.
-$ sleep 30
+$ echo two; sleep 30
 All of it is done.
 ? This run is about to end
 I save my work.
@@ -209,7 +209,7 @@ status = { code = 529 }
         assert!(stage.work().join("saved").exists());
         stage.longhaul(["resume", "@", "--add-time", "1h"]).against(server).output().envelope(0);
         let prompt = prompt_of(&stage.only_run(), 3);
-        assert!(prompt.contains("Outcome unknown, check first:\n- `Bash: sleep 30`"), "{prompt}");
+        assert!(prompt.contains("Outcome unknown, check first:\n- `Bash: echo two; sleep 30`"), "{prompt}");
     });
 }
 

@@ -104,7 +104,7 @@ fn shows_run_at_its_limit() {
               limits budget … used, nothing left
 
                 # started resume took ended by then cost
-                1 … new … itself …
+                1 … new … stopped at the limit …
 
               files <run>
               next the budget stopped the run; raise it to continue
