@@ -14,14 +14,19 @@ const LINE_CHARS_MAX: usize = 200;
 /// Returns the tasks that ended with the agent of this attempt, with the last lines of their output. Also
 /// stores them for people.
 pub(crate) fn record_stopped_tasks(dir: &AttemptDir, tasks: &[BackgroundTask]) -> Vec<BackgroundTask> {
-    // An earlier supervisor may have read output that no longer exists.
-    let stored: Vec<BackgroundTask> = dir.read_or_default();
-    if tasks.is_empty() || !stored.is_empty() {
-        return stored;
+    if tasks.is_empty() {
+        return Vec::new();
     }
+    // An earlier supervisor may have read output that no longer exists. Stored tasks lack the id of their call, by which
+    // the next prompt lists each command once.
+    let stored: Vec<BackgroundTask> = dir.read_or_default();
+    let last_lines = |task: &BackgroundTask| {
+        let earlier = stored.iter().find(|earlier| earlier.output_file == task.output_file)?;
+        earlier.last_lines.clone()
+    };
     let describe = |task: &BackgroundTask| {
-        let last_lines = task.output_file.as_ref().and_then(|file| last_lines_of(Path::new(file)));
-        BackgroundTask { last_lines, ..task.clone() }
+        let lines = last_lines(task).or_else(|| last_lines_of(Path::new(task.output_file.as_ref()?)));
+        BackgroundTask { last_lines: lines, ..task.clone() }
     };
     let tasks: Vec<BackgroundTask> = tasks.iter().map(describe).collect();
     // A failed write does not fail the run.
