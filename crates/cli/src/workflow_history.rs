@@ -208,10 +208,8 @@ impl WorkflowHistory {
                 };
                 let mut commands = next_commands(&self.status, outcome);
                 let worktrees = self.dir.worktrees();
-                // With another outcome, the workflow may still need them.
-                let is_over = matches!(outcome.kind, OutcomeKind::Done | OutcomeKind::Cancelled);
-                if is_over && !worktrees.is_empty() {
-                    text += "; git worktrees of its runs are left, and `git` drops them with their work:";
+                if !worktrees.is_empty() {
+                    text += "; git worktrees of its runs are left, and the last commands drop them with their work";
                     commands.extend(commands_to_drop_worktrees(self.plan.project_dir.as_path(), &worktrees));
                 }
                 NextStep { text, commands }

@@ -296,12 +296,17 @@ fn failure<S: AsRef<OsStr>>(args: &[S], output: &Output) -> GitError {
 
 fn error_message(output: &Output) -> String {
     let error = String::from_utf8_lossy(&output.stderr);
-    let lines = error.lines().skip_while(|line| line.trim().is_empty());
-    // Git's advice is for a person at a terminal. It follows an empty line.
-    let lines: Vec<&str> = lines.take_while(|line| !line.trim().is_empty()).collect();
+    let mut lines: Vec<&str> = Vec::new();
+    for line in error.lines().map(str::trim).skip_while(|line| line.is_empty()) {
+        // Git's advice is for a person at a terminal. It follows an empty line, but so does a command after a colon.
+        if line.is_empty() && !lines.last().is_some_and(|last| last.ends_with(':')) {
+            break;
+        }
+        lines.extend(Some(line).filter(|line| !line.is_empty()));
+    }
     match lines.len() {
         0 => output.status.to_string(),
-        count => lines[..count.min(ERROR_LINES_MAX)].join("; "),
+        count => lines[..count.min(ERROR_LINES_MAX)].join("; ").replace(":; ", ": "),
     }
 }
 
@@ -320,6 +325,12 @@ mod tests {
                       running in this repository, e.g.\nan editor opened by 'git commit'. Please make sure all \
                       processes\nare terminated then try again.\n";
         check(locked, "fatal: Unable to create '/p/.git/index.lock': File exists.");
+        let dubious = "fatal: detected dubious ownership in repository at '/p'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /p\n";
+        check(
+            dubious,
+            "fatal: detected dubious ownership in repository at '/p'; To add an exception for this directory, call: \
+             git config --global --add safe.directory /p",
+        );
         check("\nerror: a\nerror: b\n", "error: a; error: b");
         check("", "exit status: 0");
     }

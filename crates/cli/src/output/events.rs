@@ -16,6 +16,9 @@ use longhaul_store::JournalEntry;
 use std::path::Path;
 use writer::QueuedEvents;
 
+/// Events that are queued together at most: `attach` sends those of a long run at once.
+const PART_LINES: usize = 256;
+
 /// Opens the destination that the flag names. A destination that cannot be written to is rejected.
 pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
@@ -60,10 +63,13 @@ impl Events {
     }
 
     fn enqueue_pending(&mut self, known: bool) {
-        let lines = std::mem::take(&mut self.pending);
-        if !lines.is_empty() {
+        let mut lines = std::mem::take(&mut self.pending);
+        // Part by part, because a full queue drops what does not fit.
+        while !lines.is_empty() {
             let first = self.seq + 1 - lines.len() as u64;
+            let rest = lines.split_off(lines.len().min(PART_LINES));
             self.queue.push(QueuedEvents { run: self.run.clone(), first, lines, known });
+            lines = rest;
         }
     }
 }

@@ -52,7 +52,11 @@ pub fn open_for_bytes(global: &GlobalArgs) -> Box<dyn Write> {
 /// Prints the output of a command: an object for programs, paged text for people.
 pub fn page_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnce() -> String) {
     match super::format(global) {
-        OutputFormat::Text => page(global, &text()),
+        OutputFormat::Text => match text() {
+            // No pager waits for a key because of one line.
+            line if line.lines().count() < 2 => super::print_text(&line),
+            text => page(global, &text),
+        },
         OutputFormat::Json | OutputFormat::StreamJson => super::print_json(value),
     }
 }

@@ -229,11 +229,14 @@ impl State {
             }
             self.delay_outage(suspended);
         }
-        // A check that was stopped for the suspension runs again.
-        if let Phase::Checking { since, stop_cause: stop_cause @ Some(StopCause::Suspended), .. } =
-            &mut self.phase
-        {
-            (*since, *stop_cause) = (at, None);
+        if let Phase::Checking { since, stop_cause, stage, .. } = &mut self.phase {
+            match *stop_cause {
+                // A check that was stopped for the suspension runs again.
+                Some(StopCause::Suspended) => (*since, *stop_cause) = (at, None),
+                // The commands of a check run again from the start, with their whole timeout.
+                None if *stage == CheckStage::Commands => *since = at,
+                None | Some(_) => {}
+            }
         }
     }
 

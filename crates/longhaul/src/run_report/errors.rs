@@ -106,13 +106,15 @@ fn actor(source: Option<CancelSource>) -> &'static str {
 }
 
 fn describe(state: &State, fault: Fault) -> String {
-    match fault {
-        Fault::Unfinished if state.idle_stops == 1 => {
+    let described = fault.describe_with(state.result.as_ref());
+    // What the result says is more precise than the number of stops.
+    match (fault, state.idle_stops) {
+        (Fault::Unfinished, 1) if described == fault.describe() => {
             "the agent stopped without changing anything".to_owned()
         }
-        Fault::Unfinished if state.idle_stops > 1 => {
-            format!("the agent stopped {} times in a row without changing anything", state.idle_stops)
+        (Fault::Unfinished, stops @ 2..) if described == fault.describe() => {
+            format!("the agent stopped {stops} times in a row without changing anything")
         }
-        _ => fault.describe_with(state.result.as_ref()).to_owned(),
+        _ => described.to_owned(),
     }
 }

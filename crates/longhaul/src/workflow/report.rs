@@ -170,6 +170,7 @@ fn reason(
             format!("the condition of `until` does not hold after iteration {}", status.iteration)
         }
         OutcomeKind::Partial => match deferred_items(status) {
+            Some(1) => "1 item above `max_objectives` was left out".to_owned(),
             Some(deferred) => format!("{deferred} items above `max_objectives` were left out"),
             None => "some runs of the workflow are not done".to_owned(),
         },

@@ -216,6 +216,18 @@ impl From<&ModelUsage> for LedgerSpend {
     }
 }
 
+/// An absurd report of an agent must not keep SQLite, whose sums have 63 bits, from storing and adding up other runs.
+const AMOUNT_MAX: u64 = 1 << 53;
+
+impl LedgerSpend {
+    fn limit(&mut self) {
+        let LedgerSpend { cost, estimated_cost, tokens, truncated, .. } = self;
+        let tokens = [&mut tokens.input, &mut tokens.output, &mut tokens.cache_read, &mut tokens.cache_write];
+        let amounts = tokens.into_iter().chain([&mut cost.0, &mut estimated_cost.0, truncated]);
+        amounts.for_each(|amount| *amount = AMOUNT_MAX.min(*amount));
+    }
+}
+
 impl AddAssign for LedgerSpend {
     fn add_assign(&mut self, other: LedgerSpend) {
         self.cost += other.cost;
@@ -417,7 +429,9 @@ pub fn spend_by_model(dir: &RunDir) -> BTreeMap<String, LedgerSpend> {
 }
 
 fn add(sums: &mut BTreeMap<(Quarter, String), LedgerSpend>, quarter: Quarter, model_usage: &ModelUsage) {
-    *sums.entry((quarter, model_usage.model.clone())).or_default() += LedgerSpend::from(model_usage);
+    let sum = sums.entry((quarter, model_usage.model.clone())).or_default();
+    *sum += LedgerSpend::from(model_usage);
+    sum.limit();
 }
 
 pub(super) fn quarter_of(at: Moment) -> Quarter {

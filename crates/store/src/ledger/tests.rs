@@ -362,6 +362,7 @@ fn absurd_usage_does_not_keep_other_runs_out() {
     assert_eq!(all(&mut ledger).len(), 3);
     let rows = ledger.costs_by_quarter(None).expect("the sums fit");
     assert!(!rows.is_empty());
+    assert_eq!(differences(&ledger), [""; 0]);
 }
 
 #[test]

@@ -11,9 +11,6 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-/// An absurd report of an agent must not keep SQLite, whose sums have 63 bits, from storing and adding up other runs.
-const AMOUNT_MAX: u64 = 1 << 53;
-
 impl Ledger {
     /// Writes the entry of a run, unless the ledger has a newer one.
     ///
@@ -56,14 +53,14 @@ fn upsert(db: &Connection, home: &Home, entry: &LedgerEntry) -> Result<()> {
             *quarter,
             run,
             model,
-            usage.cost.0.min(AMOUNT_MAX),
-            usage.estimated_cost.0.min(AMOUNT_MAX),
+            usage.cost.0,
+            usage.estimated_cost.0,
             usage.unpriced,
-            usage.tokens.input.min(AMOUNT_MAX),
-            usage.tokens.output.min(AMOUNT_MAX),
-            usage.tokens.cache_read.min(AMOUNT_MAX),
-            usage.tokens.cache_write.min(AMOUNT_MAX),
-            usage.truncated.min(AMOUNT_MAX),
+            usage.tokens.input,
+            usage.tokens.output,
+            usage.tokens.cache_read,
+            usage.tokens.cache_write,
+            usage.truncated,
             usage.messages,
         ])?;
     }

@@ -307,8 +307,8 @@ impl ReportRun {
         let timeline = timeline.unwrap_or_default();
         let outcome = timeline.outcome;
         let kind = outcome.map(|outcome| outcome.kind);
-        let workflow =
-            workflow.filter(|workflow| run.state != RunState::Unreadable && workflow.deals_with(kind));
+        let workflow = workflow
+            .filter(|workflow| run.state != RunState::Unreadable && workflow.deals_with(run.ended_at));
         let own_health = health(&run, outcome, has_supervisor);
         let health = match own_health {
             // The workflow resumes it.

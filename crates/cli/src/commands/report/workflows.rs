@@ -122,9 +122,11 @@ pub fn one(home: &Home, dir: WorkflowDir, clock: &TimeFormat) -> Result<ReportWo
 
 impl ReportWorkflow {
     /// Returns whether the workflow itself deals with one of its runs: it continues the run, has replaced it, or reports
-    /// it. A finished workflow does not continue an unfinished run, which a person may have resumed.
-    pub fn deals_with(&self, run_outcome: Option<OutcomeKind>) -> bool {
-        self.outcome.is_none() || run_outcome.is_some()
+    /// it. A finished workflow has nothing to do with a run that a person has resumed since.
+    pub fn deals_with(&self, run_ended_at: Option<Rfc3339>) -> bool {
+        let has_run_ended_before =
+            || run_ended_at.zip(self.ended_at).is_some_and(|(run, own)| run.0 <= own.0);
+        self.outcome.is_none() || has_run_ended_before()
     }
 
     pub fn resumes(&self, run: &RunId) -> bool {
