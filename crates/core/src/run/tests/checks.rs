@@ -103,6 +103,17 @@ fn cancel_stops_check() {
 
 #[test]
 fn new_supervisor_reruns_check() {
+    // The repeated commands have their whole timeout, so that the time limit ends them first.
+    let limits = Limits { time: Some(Span::from_mins(15)), ..Limits::default() };
+    check_rest_with(
+        &Policy { limits, ..with_checks(10) },
+        DONE,
+        "+8m; recover never; tick",
+        expect![[r#"
+        recover never    recovered (checking); > check 1
+        tick             limit time: exhausted; stop check (limit_reached); > stop check
+    "#]],
+    );
     check(
         "recover never; check passes",
         expect![[r#"
