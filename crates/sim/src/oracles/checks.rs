@@ -92,8 +92,11 @@ impl CheckWatch {
             }
             Record::RunFinished { outcome, .. } => self.check_end(outcome, facts)?,
             Record::Downtime { duration } => self.process.add_downtime(*duration),
-            // A check that was stopped for a suspension runs again.
-            Record::Recovered { at, .. } if self.process.stop_cause == Some(StopCause::Suspended) => {
+            // A new supervisor runs the commands again from the start, also those that a suspension stopped.
+            Record::Recovered { at, .. }
+                if self.process.since.is_some()
+                    && matches!(self.process.stop_cause, None | Some(StopCause::Suspended)) =>
+            {
                 self.process.start(*at);
             }
             _ => {}

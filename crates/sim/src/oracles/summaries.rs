@@ -6,7 +6,7 @@ use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
 use longhaul_core::{
-    AttemptPlan, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult, Usage,
+    AttemptPlan, Exit, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult, Usage,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ impl SummaryWatch {
     ) -> OracleResult {
         let (expected, billed) = match ended {
             None => (SummaryResult::NotNeeded, Usage::default()),
-            Some(ended) => (self.expected_result(ended.truth), ended.evidence.usage),
+            Some(ended) => (self.expected_result(ended), ended.evidence.usage),
         };
         ensure(result == expected, Oracle::Truth, || {
             format!("the summary is recorded as {result:?}, but it was {expected:?}")
@@ -101,12 +101,15 @@ impl SummaryWatch {
         })
     }
 
-    fn expected_result(&self, truth: Option<Fault>) -> SummaryResult {
-        let Some(truth) = truth else { return SummaryResult::Written };
+    fn expected_result(&self, ended: &EndedAttempt) -> SummaryResult {
+        let Some(truth) = ended.truth else { return SummaryResult::Written };
+        let is_unstarted = ended.evidence.exit == Exit::NeverSpawned;
         SummaryResult::Failed(match (truth, self.process.stop_cause) {
             (Fault::UsageLimit, _) => Fault::UsageLimit,
             (_, Some(StopCause::TimedOut)) => Fault::AttemptTimeout,
             (Fault::Crashed, Some(StopCause::Suspended)) => Fault::Interrupted,
+            // A cancelled summary that did not start did not crash.
+            (Fault::Crashed, Some(StopCause::Cancelled)) if is_unstarted => Fault::Interrupted,
             (fault, _) => fault,
         })
     }
