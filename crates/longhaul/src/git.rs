@@ -325,11 +325,11 @@ mod tests {
                       running in this repository, e.g.\nan editor opened by 'git commit'. Please make sure all \
                       processes\nare terminated then try again.\n";
         check(locked, "fatal: Unable to create '/p/.git/index.lock': File exists.");
-        let dubious = "fatal: detected dubious ownership in repository at '/p'\nTo add an exception for this directory, call:\n\n\tgit config --global --add safe.directory /p\n";
+        let dubious = "fatal: detected dubious ownership in repository at '/p'\nTo add an exception for this directory, call:\n\n\tgit config safe.directory /p\n";
         check(
             dubious,
             "fatal: detected dubious ownership in repository at '/p'; To add an exception for this directory, call: \
-             git config --global --add safe.directory /p",
+             git config safe.directory /p",
         );
         check("\nerror: a\nerror: b\n", "error: a; error: b");
         check("", "exit status: 0");
