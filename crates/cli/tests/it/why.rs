@@ -207,7 +207,7 @@ fn explains_run_at_its_budget() {
             …
             … … started in a new session
             … … the budget is exhausted
-            … … attempt 1: 2 turns, 2 tool calls in …, $…; the agent exited on its own
+            … … attempt 1: 2 turns, 2 tool calls in …, $…; stopped at the limit
             … … finished: over_budget (the budget stopped the run) after 1 attempt in …, $…
 
             next: the budget stopped the run; raise it to continue
