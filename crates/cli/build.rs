@@ -1,7 +1,8 @@
 //! Links the program at a fixed address on Linux.
 //!
 //! A program that can be loaded anywhere has 66,000 pointers to adjust at each start, in 250 pages of private memory.
-//! Each run starts Longhaul twice, and each hook of an agent once more. Safe Rust has no need of random addresses.
+//! Each run starts Longhaul twice, and each hook of an agent once more. The price is that the program's own address is not
+//! random; its libraries, heap and stacks still have random addresses.
 
 // Cargo reads a build script's stdout.
 #![allow(clippy::disallowed_macros)]
