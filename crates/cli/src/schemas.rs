@@ -1,7 +1,10 @@
 //! The JSON Schemas of everything that Longhaul prints or stores, as checked in under `docs/schemas`. Only
 //! tests derive them, from the printed types; every output of the end-to-end tests is validated against them.
 
+use flate2::read::GzDecoder;
 use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 #[cfg(test)]
 mod tests;
@@ -14,8 +17,17 @@ pub struct SchemaEntry {
     pub name: &'static str,
     /// One-line description.
     pub about: &'static str,
-    #[serde(skip)]
-    pub text: &'static str,
+}
+
+/// The texts of all schemas by name. The build script packed them: as they are, they take a megabyte.
+static TEXTS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
+    let packed = include_bytes!(concat!(env!("OUT_DIR"), "/schemas.json.gz"));
+    serde_json::from_reader(GzDecoder::new(packed.as_slice())).unwrap_or_default()
+});
+
+/// Returns the text of a schema.
+pub fn text(name: &str) -> Option<&'static str> {
+    TEXTS.get(name).map(String::as_str)
 }
 
 pub fn names() -> impl Iterator<Item = &'static str> {
@@ -25,10 +37,9 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 macro_rules! schema_entries {
     ($($name:literal: $about:literal,)*) => {
         /// Every schema: first the output of commands, in the order of their help, then all other formats.
-        pub const ALL: &[SchemaEntry] = &[$(SchemaEntry {
+        pub static ALL: &[SchemaEntry] = &[$(SchemaEntry {
             name: $name,
             about: $about,
-            text: include_str!(concat!("../../../docs/schemas/", $name, ".schema.json")),
         },)*];
     };
 }

@@ -138,8 +138,13 @@ pub enum Notice {
     ExchangeEnded(AgentResult),
     /// No exchange is open anymore.
     Idle,
-    /// This many background shells or sub-agents are running.
-    BackgroundChanged(u32),
+    /// These background commands and sub-agents are running.
+    BackgroundChanged {
+        /// Number of background commands and sub-agents.
+        tasks: u32,
+        /// Number of sub-agents among them.
+        sub_agents: u32,
+    },
     /// The agent is about to retry a request on its own.
     Retrying {
         /// Number of this retry. The agent may announce one retry several times.

@@ -117,7 +117,7 @@ pub(crate) fn last_message(snapshot: &AttemptSnapshot) -> Option<&str> {
 pub fn describe_stopped_task(task: &BackgroundTask) -> String {
     let last = task.last_lines.as_ref().and_then(|lines| lines.lines().next_back());
     let last = last.map_or_else(String::new, |line| format!(" (last line of its output: {line})"));
-    format!("the background command `{}` was stopped{last}", task.command)
+    format!("the background work `{}` was stopped{last}", task.command)
 }
 
 /// Explains why the agent refused to start, if its own message does not explain it in terms of the run.

@@ -1,6 +1,7 @@
 //! Tracks background commands and sub-agents: which of them run, and which ended with the process. The result
 //! is for people and prompts. No decision uses it.
 
+use super::vendor_terms;
 use super::wire::{Block, Note};
 use crate::handoff::quote::one_line;
 use crate::tool_input::ToolInput;
@@ -27,6 +28,7 @@ pub(super) struct Background {
 struct TrackedTask {
     id: String,
     is_running: bool,
+    is_sub_agent: bool,
     info: BackgroundTask,
 }
 
@@ -56,6 +58,7 @@ impl Background {
                 self.tasks.push(TrackedTask {
                     id: listed.task_id.as_str().to_owned(),
                     is_running: true,
+                    is_sub_agent: vendor_terms::is_sub_agent(listed.task_type.as_str()),
                     info,
                 });
             }
@@ -104,6 +107,12 @@ impl Background {
     /// Returns the number of tasks that did not end on their own.
     pub(super) fn count(&self) -> u32 {
         u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Returns the number of sub-agents that did not end on their own.
+    pub(super) fn sub_agents(&self) -> u32 {
+        let sub_agents = self.tasks.iter().filter(|task| task.is_sub_agent).count();
+        u32::try_from(sub_agents).unwrap_or(u32::MAX)
     }
 
     /// Returns the tasks that did not end on their own, oldest first.

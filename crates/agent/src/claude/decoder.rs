@@ -117,6 +117,7 @@ impl Decoder for ClaudeDecoder {
             claimed_done: self.claim.made,
             results: self.snapshot.results,
             background: self.background.count(),
+            sub_agents: self.background.sub_agents(),
             review: self.snapshot.review.as_ref().map(ReviewAnswer::verdict),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)
@@ -489,7 +490,13 @@ impl ClaudeDecoder {
     fn background_changed(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
         self.background.on_change(note);
         self.snapshot.background = self.background.tasks();
-        out.push(Notice::BackgroundChanged(u32::try_from(note.tasks.0.len()).unwrap_or(u32::MAX)));
+        let count = |tasks: usize| u32::try_from(tasks).unwrap_or(u32::MAX);
+        let sub_agents =
+            note.tasks.0.iter().filter(|task| vendor_terms::is_sub_agent(task.task_type.as_str())).count();
+        out.push(Notice::BackgroundChanged {
+            tasks: count(note.tasks.0.len()),
+            sub_agents: count(sub_agents),
+        });
     }
 
     fn show_background_work(&mut self) {

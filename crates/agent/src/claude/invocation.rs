@@ -36,6 +36,10 @@ const ENV_REMOVED: [&str; 14] = [
 /// need. The task is in the prompt.
 const SUMMARY_SYSTEM_PROMPT: &str = "You write summaries of records.";
 
+/// Disables the tools by which an agent ends its exchange and continues later (2.1.330). The run would be over then:
+/// nothing in the stream shows a scheduled wake-up.
+const NO_WAKE_UPS: &str = "--disallowedTools=CronCreate,ScheduleWakeup";
+
 /// Disables the agent's own web tools, which run outside the sandbox.
 const NO_WEB_TOOLS: &str = "--disallowedTools=WebFetch,WebSearch";
 
@@ -138,6 +142,7 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
     }
     args.extend(context.finish_tool.iter().flat_map(finish_tool_args));
     args.extend(settings(context));
+    args.push(NO_WAKE_UPS.to_owned());
     args.extend(spec.network.as_ref().map(|_| NO_WEB_TOOLS.to_owned()));
     args.extend(spec.agent.args.iter().cloned());
     args
@@ -245,18 +250,18 @@ mod tests {
             SessionPlan::New(new.clone()),
             PromptKind::Task,
             expect![[r#"
-            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new
-            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]],
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --disallowedTools=CronCreate,ScheduleWakeup
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
         check(
             &context(|_| ()),
             SessionPlan::Resume(old.clone()),
             PromptKind::Continue(Fault::Overloaded),
             expect![[r#"
-            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old
-            {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, check whether it has already taken effect: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]],
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --disallowedTools=CronCreate,ScheduleWakeup
+                {"message":{"content":"The work was interrupted: the API was overloaded for a while. Continue with the task. Before you repeat a step, check whether it has already taken effect: the last commands may have run in full, in part or not at all.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
         let all = all_settings();
         check(
@@ -264,9 +269,9 @@ mod tests {
             SessionPlan::Fork { from: old, to: new },
             PromptKind::Task,
             expect![[r#"
-            /bin/longhaul drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --fork-session --session-id 22222222-new --model opus --permission-mode acceptEdits --max-turns 9
-            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]],
+                /bin/longhaul drill-agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --resume 11111111-old --fork-session --session-id 22222222-new --model opus --permission-mode acceptEdits --disallowedTools=CronCreate,ScheduleWakeup --max-turns 9
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
     }
 
@@ -281,7 +286,8 @@ mod tests {
             PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
         let found = invocation(&context(|_| ()), &plan, &prior);
         let resume_args = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
-        assert!(found.args.ends_with(&resume_args.map(str::to_owned)), "{:?}", found.args);
+        let expected = resume_args.map(str::to_owned);
+        assert!(found.args.windows(4).any(|args| args == expected), "{:?}", found.args);
         expect![[r#"
             The work stopped because the time limit was reached. The limit has been raised. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.
 
@@ -299,7 +305,7 @@ mod tests {
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
-                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode --include-hook-events
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --permission-mode acceptEdits --permission-prompt-tool stdio --disallowedTools=EnterPlanMode,ExitPlanMode --include-hook-events --disallowedTools=CronCreate,ScheduleWakeup
                 {"request":{"hooks":{"PreToolUse":[{"hookCallbackIds":["longhaul-guard"],"matcher":null,"onFailure":"block","timeout":86400}]},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],
@@ -316,7 +322,7 @@ mod tests {
             SessionPlan::New(SessionId::from("22222222-new")),
             PromptKind::Task,
             expect![[r#"
-                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul-run":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul-run__finish --max-turns 9
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --mcp-config={"mcpServers":{"longhaul-run":{"alwaysLoad":true,"args":["finish-tool"],"command":"/bin/longhaul","type":"stdio"}}} --allowedTools=mcp__longhaul-run__finish --disallowedTools=CronCreate,ScheduleWakeup --max-turns 9
                 {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             "#]],
         );
@@ -332,16 +338,16 @@ mod tests {
         check(
             &[],
             expect![[r#"
-            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":[],"deniedDomains":["*"],"strictAllowlist":true}}} --disallowedTools=WebFetch,WebSearch
-            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]],
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":[],"deniedDomains":["*"],"strictAllowlist":true}}} --disallowedTools=CronCreate,ScheduleWakeup --disallowedTools=WebFetch,WebSearch
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
         check(
             &["example.com", "*.example.org:443"],
             expect![[r#"
-            /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":["example.com","*.example.org:443"],"deniedDomains":[],"strictAllowlist":true}}} --disallowedTools=WebFetch,WebSearch
-            {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
-        "#]],
+                /bin/claude -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id 22222222-new --settings {"sandbox":{"allowUnsandboxedCommands":false,"autoAllowBashIfSandboxed":false,"enabled":true,"failIfUnavailable":true,"filesystem":{"allowWrite":["/"]},"network":{"allowedDomains":["example.com","*.example.org:443"],"deniedDomains":[],"strictAllowlist":true}}} --disallowedTools=CronCreate,ScheduleWakeup --disallowedTools=WebFetch,WebSearch
+                {"message":{"content":"Fix the tests.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
+            "#]],
         );
     }
 

@@ -19,6 +19,11 @@ pub(super) fn terminal_reason(word: &str) -> TerminalReason {
     }
 }
 
+/// Returns whether a `task_type` in the background is the work of a model. Others are commands, which may never end.
+pub(super) fn is_sub_agent(task_type: &str) -> bool {
+    matches!(task_type, "local_agent" | "local_workflow")
+}
+
 /// Maps `result.subtype`, for versions without `terminal_reason`. Version 2.1.330 always has one, except for
 /// failed starts. Older versions report a finished exchange as `success` without an error.
 pub(super) fn terminal_reason_by_subtype(subtype: &str, is_error: bool) -> TerminalReason {

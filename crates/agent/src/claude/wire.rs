@@ -216,6 +216,7 @@ records! {
 
     TaskEntry {
         "task_id" => task_id: Text<'a>,
+        "task_type" => task_type: Text<'a>,
         "description" => description: Text<'a>,
     }
 

@@ -47,7 +47,7 @@ fn emits_notices() {
             ExchangeStarted
             MessageEnded
             ToolStarted
-            BackgroundChanged(1)
+            BackgroundChanged { tasks: 1, sub_agents: 0 }
             Activity
             ToolEnded
             Used(1 messages, $0.0060)
@@ -55,7 +55,7 @@ fn emits_notices() {
             Used(2 messages, $0.0132)
             ExchangeEnded(COMPLETED)
             Activity
-            BackgroundChanged(0)
+            BackgroundChanged { tasks: 0, sub_agents: 0 }
             ExchangeStarted
             MessageEnded
             Used(3 messages, $0.0198)

@@ -31,7 +31,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
             (Some(text), _) => text,
             (None, true) => spec.prompt,
             (None, false) => {
-                check_unfinished(&dir)?;
+                check_unfinished(&dir, " --fork")?;
                 CONTINUE_PROMPT.to_owned()
             }
         };
@@ -42,7 +42,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
             (Some(text), _) => ResumeRequest::Prompt(text),
             (None, true) => ResumeRequest::RepeatTask,
             (None, false) => {
-                check_unfinished(&dir)?;
+                check_unfinished(&dir, "")?;
                 print_supervisor_death(&dir)?;
                 ResumeRequest::Continue
             }
@@ -62,14 +62,15 @@ pub fn require_remaining(policy: &Policy, dir: &RunDir) -> Result<(), Failure> {
     limit_flags::require_remaining(dir.id(), &open_home::replay(dir)?, policy, &dir.plan()?.spec.policy)
 }
 
-/// Rejects a run that is done, because it needs a new prompt.
-fn check_unfinished(dir: &RunDir) -> Result<(), Failure> {
+/// Rejects a run that is done, because it needs a new prompt. `fork` is the flag that the user passed.
+fn check_unfinished(dir: &RunDir, fork: &str) -> Result<(), Failure> {
     if !is_done(dir)? {
         return Ok(());
     }
     let run = dir.id();
+    let session = if fork.is_empty() { "the same session" } else { "a copy of the session" };
     let hint = format!(
-        "`longhaul resume {run} --repeat-task` repeats the task in the same session; to ask for more, pass a PROMPT instead of `--repeat-task`"
+        "`longhaul resume {run}{fork} --repeat-task` repeats the task in {session}; to ask for more, pass a PROMPT instead of `--repeat-task`"
     );
     Err(Failure::not_started(format!("cannot resume run {run}: it has finished as done"), hint))
 }

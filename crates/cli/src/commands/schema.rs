@@ -15,9 +15,8 @@ pub struct SchemaList {
 }
 
 pub fn schema(global: &GlobalArgs, args: &SchemaArgs) -> Result<u8, Failure> {
-    let is_requested = |schema: &&SchemaEntry| args.name.as_deref() == Some(schema.name);
-    if let Some(schema) = schemas::ALL.iter().find(is_requested) {
-        output::print_text(schema.text);
+    if let Some(text) = args.name.as_deref().and_then(schemas::text) {
+        output::print_text(text);
         return Ok(0);
     }
     let list = SchemaList { schemas: schemas::ALL };

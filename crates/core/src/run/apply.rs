@@ -184,7 +184,10 @@ impl State {
                 self.usage = self.usage.plus(*usage);
                 match (*result, *retry_at) {
                     (ReviewResult::NoVerdict(fault), Some(until)) => {
-                        self.count_review_retry(fault, *at);
+                        // The suspension stopped the reviewer: it did not fail.
+                        if self.suspended_by.is_none() {
+                            self.count_review_retry(fault, *at);
+                        }
                         let next = AfterWait::Review(fault);
                         self.phase = Phase::Waiting { since: *at, until, next };
                     }

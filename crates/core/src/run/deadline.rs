@@ -33,8 +33,8 @@ stored_enum! {
         AttemptTimeout = "attempt_timeout",
         /// A limit of the run reaches its reserve or is exhausted.
         Limit = "limit",
-        /// Background work has outlived the result for too long. It is stopped, or, with keep-going, the agent is
-        /// prompted about it, once.
+        /// Background commands have outlived the result for too long. They are stopped, or, with keep-going, the
+        /// agent is prompted about them, once.
         BackgroundTimeout = "background_timeout",
         /// The agent returned its result and is silent, so its input is closed.
         IdleAfterResult = "idle_after_result",
@@ -62,7 +62,9 @@ impl Run {
             }
             Phase::Checking { since, stage, stop_cause: None } => self.check_deadline(policy, *since, *stage),
             // An exchange that started meanwhile (a background shell ended) is completed like any other.
-            Phase::Closing { .. } if self.observations.result.is_none() => self.live_deadline(policy),
+            Phase::Closing { .. } if self.observations.result.is_none() || self.waits_for_sub_agents() => {
+                self.live_deadline(policy)
+            }
             Phase::Closing { since } => deadline(
                 (*since).max(self.observations.last_activity_at) + policy.exit_timeout,
                 DeadlineKind::ExitTimeout,
@@ -87,6 +89,7 @@ impl Run {
 
     fn live_deadline(&self, policy: &Policy) -> Option<Deadline> {
         let idle = match self.observations.result {
+            Some(_) if self.waits_for_sub_agents() => self.stall_deadline(policy),
             Some((at, _)) if self.observations.background_tasks > 0 => self.background_deadline(policy, at),
             // The agent did not report that it is idle; older versions never do.
             Some(_) => Some(Deadline {

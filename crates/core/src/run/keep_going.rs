@@ -111,9 +111,19 @@ impl Run {
         AfterAttempt::Attempt { at, remedy: Remedy::KeepGoing, plan }
     }
 
+    /// Returns whether the run waits for sub-agents in the background. They work like the agent itself, so the
+    /// same timeouts and limits apply.
+    pub(super) fn waits_for_sub_agents(&self) -> bool {
+        self.observations.sub_agents > 0 && !self.observations.claimed_done && self.may_continue()
+    }
+
     /// Returns whether the wait for background work counts as work, so that only a limit bounds it. That is
-    /// the case if the agent ended its exchange well and does not claim that the work is done.
+    /// the case for sub-agents, and with keep-going if the agent ended its exchange well and does not claim that
+    /// the work is done.
     pub(super) fn waits_for_background(&self, policy: &Policy) -> bool {
+        if self.waits_for_sub_agents() {
+            return true;
+        }
         let Observations { background_tasks: background, claimed_done, result, .. } = self.observations;
         let ended_well = result.is_some_and(|(_, result)| ended_well(policy, &result));
         background > 0

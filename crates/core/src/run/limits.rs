@@ -89,7 +89,12 @@ impl Run {
                 self.record_threshold(at, limit, threshold);
                 self.send_prompt(policy, at, PromptKind::WrapUp(limit));
             }
-            // The agent's result decides; only its background work still uses anything.
+            // The agent's result decides nothing while its sub-agents work.
+            (LimitThreshold::Exhausted, Some(_)) if self.waits_for_sub_agents() => {
+                self.record_threshold(at, limit, threshold);
+                self.stop(at, StopCause::LimitReached, StopLevel::Term);
+            }
+            // The agent's result decides; only its background commands still use anything.
             (LimitThreshold::Exhausted, Some(_)) if self.observations.background_tasks > 0 && is_running => {
                 self.stop(at, StopCause::BackgroundStopped, StopLevel::Term);
             }

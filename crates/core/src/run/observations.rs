@@ -22,8 +22,10 @@ pub struct Observations {
     pub probing_since: Option<Moment>,
     /// Number of running tool calls.
     pub open_tools: u32,
-    /// Number of running background shells and sub-agents.
+    /// Number of running background commands and sub-agents.
     pub background_tasks: u32,
+    /// Number of sub-agents among them.
+    pub sub_agents: u32,
     /// Whether the agent was prompted while they were running.
     pub background_prompted: bool,
     /// Last result, unless a new exchange started after it.
@@ -92,9 +94,9 @@ impl Observations {
                 self.open_tools = 0;
             }
             Notice::Idle => self.idle = true,
-            Notice::BackgroundChanged(count) => {
-                self.background_tasks = *count;
-                self.background_prompted &= *count > 0;
+            Notice::BackgroundChanged { tasks, sub_agents } => {
+                (self.background_tasks, self.sub_agents) = (*tasks, *sub_agents);
+                self.background_prompted &= *tasks > 0;
                 // The end of a shell starts an exchange of its own, so the agent must report idle again.
                 self.idle = false;
             }
@@ -166,7 +168,7 @@ fn is_progress(notice: &Notice) -> bool {
         | Notice::ToolEnded
         | Notice::ClaimedDone
         | Notice::ExchangeEnded(_)
-        | Notice::BackgroundChanged(_) => true,
+        | Notice::BackgroundChanged { .. } => true,
         // An agent may send these forever.
         Notice::Activity
         | Notice::Idle

@@ -209,7 +209,7 @@ impl Run {
             | Notice::WorkspaceFingerprinted(_)
             | Notice::ExchangeEnded(_)
             | Notice::Idle
-            | Notice::BackgroundChanged(_)
+            | Notice::BackgroundChanged { .. }
             | Notice::Retrying { .. }
             | Notice::RateLimitChanged(_)
             | Notice::ProcessFrozen => {}
@@ -332,6 +332,15 @@ impl Run {
         let after_stop = self.after_agent_stop(policy, now, &evidence, fault);
         let next =
             after_stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
+        // Only its budget makes an agent stop its sub-agents without a further exchange. It knows all their usage, but
+        // reports it with the next exchange.
+        let is_stopped_by_agent = evidence.sub_agents > 0 && evidence.exit == Exit::Code(0);
+        let next = match policy.limits.budget {
+            Some(_) if fault == Some(Fault::Interrupted) && is_stopped_by_agent => {
+                AfterAttempt::Finish(Outcome::from_limit(Limit::Budget, None))
+            }
+            _ => next,
+        };
         // The signal of the suspension ended it: it did not fail.
         let is_suspended = fault == Some(Fault::Interrupted) && self.is_suspending();
         let next = match next {

@@ -49,6 +49,12 @@ pub(crate) fn check_truth(
             // Exception: work in another session does not belong to this run.
             fault.is_none() || truth == Fault::SessionLost && fault == Some(truth)
         }
+        // The supervisor stopped the sub-agents on purpose: the result before them counts.
+        Some(Fault::Interrupted | Fault::Crashed)
+            if stopped == Some(StopCause::BackgroundStopped) && ended.evidence.background > 0 =>
+        {
+            fault.is_none()
+        }
         // A usage limit outranks a stop by the supervisor, because no attempt may start before its reset.
         Some(truth @ Fault::UsageLimit) => fault == Some(truth),
         // Work in another session does not belong to this run.

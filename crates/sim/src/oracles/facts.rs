@@ -25,6 +25,8 @@ pub(crate) struct Facts<'a> {
 pub(crate) struct AgentFacts {
     pub tools: u32,
     pub shells: u32,
+    /// Number of sub-agents among them.
+    pub sub_agents: u32,
     /// Number of ended exchanges.
     pub results: u32,
     /// The last result, unless another exchange started.
@@ -100,6 +102,15 @@ impl<'a> Facts<'a> {
         })
     }
 
+    /// Returns whether the run waits for the agent's sub-agents as for the agent itself.
+    pub(crate) fn waits_for_sub_agents(&self) -> bool {
+        self.agent.result.is_some()
+            && self.agent.sub_agents > 0
+            && !self.agent.claimed_done
+            && self.cancel.is_none()
+            && self.reached.is_none()
+    }
+
     /// Returns whether the run waits for the agent's shells until a limit.
     pub(crate) fn waits_for_shells(&self) -> bool {
         self.keep_going().is_some()
@@ -145,7 +156,9 @@ impl AgentFacts {
             }
             Notice::WorkspaceFingerprinted(workspace) => self.workspace = Some(*workspace),
             Notice::Idle => self.is_idle = true,
-            Notice::BackgroundChanged(shells) => (self.shells, self.is_idle) = (*shells, false),
+            Notice::BackgroundChanged { tasks, sub_agents } => {
+                (self.shells, self.sub_agents, self.is_idle) = (*tasks, *sub_agents, false);
+            }
             _ => {}
         }
     }

@@ -62,8 +62,8 @@ impl LimitWatch {
             Event::Noticed(Notice::ExchangeStarted) if !self.is_leaving => {
                 (self.works_since, self.waits_since) = (Some(now), None)
             }
-            Event::Noticed(Notice::BackgroundChanged(shells)) => {
-                self.waits_since = self.waits_since.filter(|_| *shells > 0);
+            Event::Noticed(Notice::BackgroundChanged { tasks, .. }) => {
+                self.waits_since = self.waits_since.filter(|_| *tasks > 0);
             }
             Event::Noticed(Notice::ExchangeEnded(result)) => self.end_exchange(now, result, facts),
             Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. }
@@ -222,8 +222,10 @@ impl LimitWatch {
                     Some((due, LimitThreshold::Reserve)) => *prompt == PromptKind::WrapUp(due),
                     Some((_, LimitThreshold::Exhausted)) => false,
                 };
-                // With keep-going, the agent may have stopped on its own.
-                let is_asked = self.must_wrap_up(facts) || facts.policy.keep_going.is_some();
+                // With keep-going, the agent may have stopped on its own. With sub-agents, its exchange is over.
+                let is_asked = self.must_wrap_up(facts)
+                    || facts.policy.keep_going.is_some()
+                    || facts.agent.sub_agents > 0;
                 let valid = due && (!wraps_up || is_asked);
                 let expected = self.remaining_at(facts, *at);
                 ensure(valid && !self.input_closed && *remaining == expected, Oracle::Limits, || {
@@ -291,7 +293,8 @@ impl LimitWatch {
 
     /// Checks that an exchange does not continue after a limit is reached.
     pub(crate) fn check(&self, facts: &Facts, now: Moment) -> OracleResult {
-        let may_wait = facts.keep_going().is_some() && facts.ended_well() && facts.cancel.is_none();
+        let keeps_going = facts.keep_going().is_some() && facts.ended_well() && facts.cancel.is_none();
+        let may_wait = keeps_going || facts.waits_for_sub_agents();
         let waits_since = self.waits_since.filter(|_| may_wait);
         let busy_since = self.works_since.or(waits_since).filter(|since| *since < now);
         if busy_since.is_none() {

@@ -57,7 +57,8 @@ impl StallWatch {
         ensure(!self.is_too_large, Oracle::Stalls, || {
             format!("the agent exceeds its memory limit and is not stopped: {self:?}")
         })?;
-        let silent = agent.result.is_none() && (agent.tools == 0 || self.is_frozen);
+        let works = agent.result.is_none() || facts.waits_for_sub_agents();
+        let silent = works && (agent.tools == 0 || self.is_frozen);
         let due = |stall| (self.output_at + stall).max(self.deferred_until).max(self.frozen_at) + PROBE_TIME;
         let hangs = policy.stall_timeout.is_some_and(|stall| now > due(stall));
         ensure(!silent || !hangs, Oracle::Stalls, || {
@@ -68,6 +69,7 @@ impl StallWatch {
             format!("the agent completes nothing for {} and is not stopped", now.since(self.last_progress_at))
         })?;
         let outlives = match (agent.result, self.closing_since) {
+            _ if facts.waits_for_sub_agents() => false,
             (Some((at, _)), None) if agent.shells > 0 => {
                 now > at + policy.background_wait && !(self.was_prompted && facts.waits_for_shells())
             }
@@ -148,7 +150,7 @@ impl StallWatch {
                 self.opened_other_session |=
                     self.planned_session.as_ref().is_some_and(|planned| planned != session);
             }
-            Notice::BackgroundChanged(shells) => self.was_prompted &= *shells > 0,
+            Notice::BackgroundChanged { tasks, .. } => self.was_prompted &= *tasks > 0,
             _ => {}
         }
     }
@@ -204,7 +206,9 @@ impl StallWatch {
             Record::AgentStopped { at, claimed_done, background, .. } => {
                 let limits = facts.policy.limits;
                 let ends_by_time = limits.time.or(limits.wall).or(facts.policy.attempt_timeout).is_some();
-                let due = self.outlives_result(*at, facts) && !(self.was_prompted && ends_by_time);
+                let due = self.outlives_result(*at, facts)
+                    && !(self.was_prompted && ends_by_time)
+                    && !facts.waits_for_sub_agents();
                 ensure(*background == 0 || *claimed_done || due, Oracle::Stalls, || {
                     format!("the agent is prompted about its shells too early or again: {self:?}")
                 })?;
@@ -233,6 +237,7 @@ impl StallWatch {
 
     fn may_stop(&self, at: Moment, cause: StopCause, facts: &Facts) -> bool {
         let (policy, agent) = (facts.policy, &facts.agent);
+        let works = agent.result.is_none() || facts.waits_for_sub_agents();
         match cause {
             StopCause::Stalled => {
                 let hangs = |stall| {
@@ -240,13 +245,11 @@ impl StallWatch {
                         && at >= self.deferred_until
                         && !self.can_be_deferred(at, stall)
                 };
-                (agent.tools == 0 || self.is_frozen)
-                    && agent.result.is_none()
-                    && policy.stall_timeout.is_some_and(hangs)
+                (agent.tools == 0 || self.is_frozen) && works && policy.stall_timeout.is_some_and(hangs)
             }
             StopCause::NoProgress => {
                 agent.tools == 0
-                    && agent.result.is_none()
+                    && works
                     && policy.progress_timeout.is_some_and(|limit| at >= self.last_progress_at + limit)
             }
             StopCause::TimedOut => {
@@ -255,7 +258,8 @@ impl StallWatch {
             StopCause::AuthRejected => self.rejections >= 2,
             StopCause::MemoryLimit => self.memory_exceeded,
             // Another oracle decides whether the limit was reached.
-            StopCause::WrapUp | StopCause::LimitReached => agent.result.is_none(),
+            StopCause::WrapUp => agent.result.is_none(),
+            StopCause::LimitReached => agent.result.is_none() || agent.sub_agents > 0,
             StopCause::WrongSession => self.opened_other_session,
             StopCause::DidNotExit => self.outlives_input(at, facts) && agent.shells == 0,
             StopCause::BackgroundStopped => {
@@ -264,7 +268,7 @@ impl StallWatch {
                 // An agent that never answered its last prompt cannot be prompted again.
                 let is_unprompted = !self.has_answered(facts) || !facts.waits_for_shells();
                 let due = limited || self.outlives_result(at, facts) && is_unprompted;
-                agent.shells > 0 && (due || self.outlives_input(at, facts))
+                agent.shells > 0 && (due || self.outlives_input(at, facts)) && !facts.waits_for_sub_agents()
             }
             // Another oracle checks the source.
             StopCause::Cancelled | StopCause::Suspended => true,

@@ -17,8 +17,6 @@ pub(crate) struct StopWatch {
     downtime: Span,
     /// Whether the agent was found frozen, without output since.
     is_frozen: bool,
-    /// Moment at which the last probe found the agent frozen.
-    frozen_at: Option<Moment>,
 }
 
 impl StopWatch {
@@ -26,12 +24,12 @@ impl StopWatch {
         self.last.map(|(_, _, cause)| cause)
     }
 
-    pub(crate) fn receive(&mut self, now: Moment, event: &Event) {
+    pub(crate) fn receive(&mut self, event: &Event) {
         if let Event::Noticed(notice) = event {
             self.is_frozen = *notice == Notice::ProcessFrozen;
         }
         if let Event::ProcessesProbed(Some(activity)) = event {
-            self.frozen_at = (activity.agent == ProcessState::Frozen).then_some(now);
+            self.is_frozen = activity.agent == ProcessState::Frozen;
         }
     }
 
@@ -74,8 +72,7 @@ impl StopWatch {
                 // An agent with a result needs no interrupt.
                 StopCause::Suspended if level == StopLevel::Interrupt => StopLevel::Interrupt,
                 // A frozen process reacts to no other signal.
-                StopCause::Stalled if self.is_frozen || self.frozen_at == Some(at) => StopLevel::Kill,
-                StopCause::NoProgress if self.is_frozen => StopLevel::Kill,
+                StopCause::Stalled | StopCause::NoProgress if self.is_frozen => StopLevel::Kill,
                 _ => StopLevel::Term,
             };
             return ensure(level == first, Oracle::Stops, || {

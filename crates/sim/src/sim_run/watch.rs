@@ -86,7 +86,7 @@ impl<'a> OracleSet<'a> {
         self.strategies.receive(event);
         self.reviews.receive(event);
         self.limits.receive(now, event, &self.facts);
-        self.stops.receive(now, event);
+        self.stops.receive(event);
         self.stalls.receive(now, event);
         Ok(())
     }

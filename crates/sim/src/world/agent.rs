@@ -33,6 +33,8 @@ pub(crate) enum Stage {
     ReportIdle,
     /// Is idle. A background shell may run.
     Idle,
+    /// Is idle, and a sub-agent gets a response.
+    Delegate,
     /// Starts an exchange because a background shell ended.
     Wake,
     /// Exits on its own.
@@ -73,6 +75,8 @@ pub(crate) struct Agent {
     pub has_unreported_usage: bool,
     pub has_open_exchange: bool,
     pub shells: u32,
+    /// Number of sub-agents among its shells.
+    pub sub_agents: u32,
     pub shells_end_at: Moment,
     /// Number of inner retries of the current request.
     pub inner_retries: u32,
@@ -117,6 +121,7 @@ impl Agent {
             has_unreported_usage: false,
             has_open_exchange: false,
             shells: 0,
+            sub_agents: 0,
             shells_end_at: NEVER,
             inner_retries: 0,
             input_closed: false,
@@ -147,7 +152,7 @@ impl Agent {
 
     /// Receives a prompt. An idle agent starts an exchange; a busy one reads the prompt later.
     pub(crate) fn receive_prompt(&mut self, soon: Moment) {
-        if self.stage == Stage::Idle {
+        if matches!(self.stage, Stage::Idle | Stage::Delegate) {
             self.enter(Stage::StartExchange, soon);
         } else {
             self.prompted = true;

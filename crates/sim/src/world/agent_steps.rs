@@ -79,8 +79,23 @@ impl World {
                 self.become_idle(&mut agent);
                 if agent.never_idle { self.keep_silent(agent) } else { self.emit(agent, Notice::Idle) }
             }
+            Stage::Delegate if agent.has_unreported_usage => {
+                self.wait_for_shells(&mut agent);
+                self.report_usage(agent)
+            }
+            // An agent that is being stopped sends no further request, and neither does one without its supervisor.
+            Stage::Delegate if agent.stop.is_some() || self.needs_supervisor && self.is_unsupervised => {
+                agent.enter(Stage::Idle, agent.shells_end_at);
+                self.keep_silent(agent)
+            }
+            Stage::Delegate => {
+                agent.evidence.usage = agent.evidence.usage.plus(self.next_response_usage());
+                agent.has_unreported_usage = true;
+                agent.enter(Stage::Delegate, now);
+                self.emit(agent, Notice::MessageEnded)
+            }
             Stage::Idle => {
-                agent.shells = 0;
+                (agent.shells, agent.sub_agents) = (0, 0);
                 agent.shells_end_at = NEVER;
                 self.change_workspace();
                 if self.rng.chance(self.mix.shell_starts_exchange) {
@@ -90,7 +105,7 @@ impl World {
                 } else {
                     agent.enter(Stage::ReportIdle, self.soon());
                 }
-                self.emit(agent, Notice::BackgroundChanged(0))
+                self.emit(agent, Notice::BackgroundChanged { tasks: 0, sub_agents: 0 })
             }
             Stage::Wake => {
                 agent.enter(Stage::StartExchange, now);
@@ -387,9 +402,10 @@ impl World {
         if agent.shells == 0 && self.draw_extra_fault(self.mix.leaves_shell) {
             agent.shells = 1 + self.rng.below(2) as u32;
             agent.shells_end_at = now + Span(self.rng.log_uniform(self.mix.shell_duration));
+            agent.sub_agents = if self.rng.one_in(3) { agent.shells } else { 0 };
             agent.enter(Stage::Finish, now);
-            let shells = agent.shells;
-            return self.emit(agent, Notice::BackgroundChanged(shells));
+            let (tasks, sub_agents) = (agent.shells, agent.sub_agents);
+            return self.emit(agent, Notice::BackgroundChanged { tasks, sub_agents });
         }
         self.finish_exchange(agent)
     }
@@ -420,13 +436,26 @@ impl World {
             (true, false) => {
                 agent.enter(Stage::Exit, self.now + Span(self.rng.uniform(Interval::new(5, 1_500))));
             }
-            (false, _) => agent.enter(Stage::Idle, agent.shells_end_at),
+            (false, _) => self.wait_for_shells(agent),
+        }
+    }
+
+    /// Waits for the shells. Sub-agents get responses meanwhile, unless they hang.
+    fn wait_for_shells(&mut self, agent: &mut Agent) {
+        let next = self.now + Span(self.rng.log_uniform(self.mix.think));
+        if agent.sub_agents > 0 && next < agent.shells_end_at && !self.rng.chance(self.mix.frozen) {
+            agent.enter(Stage::Delegate, next);
+        } else {
+            agent.enter(Stage::Idle, agent.shells_end_at);
         }
     }
 
     fn apply_stop(&mut self, mut agent: Box<Agent>, level: StopLevel) -> Option<Event> {
         if agent.obeys_from.is_none_or(|least| level < least) {
             return self.keep_silent(agent);
+        }
+        if level != StopLevel::Interrupt && agent.sub_agents > 0 {
+            agent.evidence.background = agent.shells;
         }
         match level {
             StopLevel::Interrupt if agent.has_open_exchange => {

@@ -2,7 +2,7 @@ use super::output_path;
 use crate::claude::Claude;
 use crate::{Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
-use longhaul_core::{BackgroundTask, Exit};
+use longhaul_core::{BackgroundTask, Exit, Notice};
 
 const CALL: &str = r#"{"type":"assistant","message":{"id":"m1","model":"m","content":[{"type":"tool_use","id":"toolu_1","name":"Bash","input":{"command":"python\n  train.py","description":"Train","run_in_background":true}}]}}"#;
 const LISTED: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"Train"}]}"#;
@@ -46,6 +46,19 @@ fn only_tasks_that_end_with_the_process_count_as_stopped() {
     // The model stopped it and continued.
     check(&[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE, STOPPED, EMPTY, MESSAGE], expect![], 0);
     check(&[CALL, LISTED, STARTED, CALL_RESULT, MESSAGE, COMPLETED, EMPTY], expect![], 0);
+}
+
+#[test]
+fn sub_agents_are_counted_apart_from_commands() {
+    const BOTH: &str = r#"{"type":"system","subtype":"background_tasks_changed","tasks":[{"task_id":"b1","task_type":"local_bash","description":"Train"},{"task_id":"a1","task_type":"local_agent","description":"Port"}]}"#;
+    let mut decoder = Claude::default().decoder(&Guards::default(), &DoneSignals::default());
+    let mut notices = Vec::new();
+    decoder.feed(format!("{BOTH}\n{EMPTY}\n").as_bytes(), &mut notices);
+    let changed = |tasks, sub_agents| Notice::BackgroundChanged { tasks, sub_agents };
+    assert_eq!(notices, [changed(2, 1), changed(0, 0)]);
+    // Both left the list, but the stream does not state how they ended.
+    let evidence = decoder.evidence(Exit::Code(0), "");
+    assert_eq!((evidence.background, evidence.sub_agents), (2, 1));
 }
 
 #[test]

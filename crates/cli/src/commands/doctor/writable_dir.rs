@@ -2,7 +2,7 @@
 
 use crate::next_commands::quoted;
 use rustix::fs::{Access, access};
-use std::io;
+use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 
 /// A directory that exists or would be created.
@@ -13,7 +13,7 @@ pub struct WritableDir {
     pub lowest: PathBuf,
     pub is_directory: bool,
     /// The error of creating something in it, or `None` if that is possible.
-    pub error: Option<String>,
+    pub error: Option<Errno>,
 }
 
 impl WritableDir {
@@ -24,7 +24,7 @@ impl WritableDir {
             path: path.to_owned(),
             lowest: lowest.to_owned(),
             is_directory: lowest.is_dir(),
-            error: access_result.err().map(|error| io::Error::from(error).to_string()),
+            error: access_result.err(),
         }
     }
 
@@ -39,14 +39,19 @@ impl WritableDir {
             let found = format!("{path} cannot be used: {lowest} is not a directory");
             (found, "move the file away".to_owned())
         };
-        let not_writable = |error: &String| {
+        let not_writable = |error: Errno| {
             let found = match self.exists() {
                 true => format!("{path} cannot be written to: {error}"),
                 false => format!("{path} cannot be created: {lowest} cannot be written to: {error}"),
             };
-            (found, format!("check its owner: ls -ld {}", quoted(&lowest.to_string())))
+            let lowest = quoted(&lowest.to_string());
+            let remedy = match error {
+                Errno::ROFS => format!("mount its file system writable: findmnt --target {lowest}"),
+                _ => format!("check its owner: ls -ld {lowest}"),
+            };
+            (found, remedy)
         };
-        if self.is_directory { self.error.as_ref().map(not_writable) } else { Some(not_a_directory()) }
+        if self.is_directory { self.error.map(not_writable) } else { Some(not_a_directory()) }
     }
 }
 

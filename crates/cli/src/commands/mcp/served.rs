@@ -95,7 +95,7 @@ pub fn describe(tool: &ServedTool) -> Tool {
 
 /// Returns the schema of a result that has one of these schemas. `None` if there are none.
 fn output_schema(names: &[&str]) -> Option<JsonObject> {
-    let texts = schemas::ALL.iter().filter(|schema| names.contains(&schema.name)).map(|schema| schema.text);
+    let texts = names.iter().filter_map(|name| schemas::text(name));
     let mut found: Vec<JsonObject> = texts.filter_map(|text| serde_json::from_str(text).ok()).collect();
     // Clients compile the schemas of all tools together, where an id must be unique.
     for schema in &mut found {

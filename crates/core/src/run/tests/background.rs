@@ -244,3 +244,91 @@ fn agent_is_prompted_again_about_background_work_that_no_time_limit_ends() {
         "#]],
     );
 }
+
+/// The exchange ended, and the agent waits for a sub-agent.
+const DELEGATED: &str = "start; spawn; open; exchange; sub-agents 1; ends ok; idle";
+
+#[test]
+fn sub_agents_work_as_long_as_the_agent_may() {
+    check_rest(
+        DELEGATED,
+        "+9m; message; +9m; message; +9m; message; sub-agents 0; exchange; ends ok; idle; exit 0",
+        expect![[r#"
+            message          -
+            message          -
+            message          -
+            sub-agents 0     -
+            exchange         -
+            ends ok          -
+            idle             input closed; > close input
+            exit 0           ok -> done; > sweep; done; > finish 0
+        "#]],
+    );
+    check_rest(
+        DELEGATED,
+        "tick; probe idle 0 of 0; exit 143; swept 1",
+        expect![[r#"
+        tick             > probe
+        probe idle 0 of 0 stop stalled term (idle, 0 of 0 busy); > term
+        exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+        swept 1          swept 1
+    "#]],
+    );
+    let no_wrap_up = Policy { wrap_up: None, limits: hours(1), ..plain() };
+    check_rest_with(
+        &no_wrap_up,
+        DELEGATED,
+        "+9m; message; +9m; message; +9m; message; +9m; message; +9m; message; +9m; message; tick; exit 143; swept 1",
+        expect![[r#"
+            message          -
+            message          -
+            message          -
+            message          -
+            message          -
+            message          -
+            tick             limit time: exhausted; stop limit_reached term; > term
+            exit 143         ok -> out_of_time by limit of time; > sweep
+            swept 1          swept 1; out_of_time by limit of time; > finish 22
+        "#]],
+    );
+    let wrap_up = Policy { wrap_up: Some(WrapUp { reserve: None }), ..no_wrap_up };
+    check_rest_with(
+        &wrap_up,
+        DELEGATED,
+        "+9m; message; +9m; message; +9m; message; +9m; message; +9m; message; +9m; message; tick; exchange; ends ok; idle; tick; exit 143; swept 1",
+        expect![[r#"
+            message          -
+            message          -
+            message          -
+            message          -
+            message          -
+            message          -
+            tick             limit time: reserve; sent wrap up (time), remaining 5m; > send wrap up (time)
+            exchange         -
+            ends ok          -
+            idle             -
+            tick             stop background_stopped term; > term
+            exit 143         ok -> out_of_time by limit of time; > sweep
+            swept 1          swept 1; out_of_time by limit of time; > finish 22
+        "#]],
+    );
+}
+
+/// The agent stops its sub-agents, and starts no further exchange.
+#[test]
+fn sub_agents_that_the_agent_stops_are_unfinished_work() {
+    const STOPPED: &str = "kills-sub-agents; idle; exit 0; swept 0";
+    check_rest(DELEGATED, STOPPED, expect![[r#"
+        kills-sub-agents -
+        idle             input closed; > close input
+        exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
+        swept 0          swept 0
+    "#]]);
+    let limits = Limits { budget: Some(Usd(10_000_000)), ..Limits::default() };
+    check_rest_with(&Policy { limits, ..plain() }, DELEGATED, STOPPED, expect![[r#"
+        kills-sub-agents -
+        idle             input closed; > close input
+        exit 0           interrupted -> over_budget by limit of budget; > sweep
+        swept 0          swept 0; over_budget by limit of budget; > finish 21
+    "#]]);
+}

@@ -478,8 +478,14 @@ impl TraceRun<'_> {
             "memory-exceeded" => Notice::MemoryExceeded,
             "shells" => {
                 evidence.background = rest.parse().expect("a number of shells");
-                Notice::BackgroundChanged(evidence.background)
+                Notice::BackgroundChanged { tasks: evidence.background, sub_agents: 0 }
             }
+            "sub-agents" => {
+                evidence.background = rest.parse().expect("a number of sub-agents");
+                evidence.sub_agents = evidence.background;
+                Notice::BackgroundChanged { tasks: evidence.background, sub_agents: evidence.sub_agents }
+            }
+            "kills-sub-agents" => Notice::BackgroundChanged { tasks: 0, sub_agents: 0 },
             "retrying" => {
                 let mut words = rest.split(' ');
                 let mut number = || words.next().and_then(|word| word.parse::<u16>().ok());
