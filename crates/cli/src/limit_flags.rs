@@ -62,14 +62,18 @@ fn unlimited(subject: &str, flag: &str, limit: &str) -> Failure {
     )
 }
 
-/// Rejects keep-going without a limit, unless a flag such as `--budget none` requests it.
-pub fn require_for_keep_going(requested: &LimitArgs, policy: &Policy) -> Result<(), Failure> {
+/// Returns whether keep-going has no limit, and no flag such as `--budget none` requests that.
+pub fn is_endless(requested: &LimitArgs, policy: &Policy) -> bool {
     let is_unlimited_on_purpose = requested.budget.is_some()
         || requested.max_tokens.is_some()
         || requested.time_limit.is_some()
         || requested.wall_limit.is_some()
         || requested.max_turns.is_some();
-    if policy.keep_going.is_some() && !policy.limits.can_end_run() && !is_unlimited_on_purpose {
+    policy.keep_going.is_some() && !policy.limits.can_end_run() && !is_unlimited_on_purpose
+}
+
+pub fn require_for_keep_going(requested: &LimitArgs, policy: &Policy) -> Result<(), Failure> {
+    if is_endless(requested, policy) {
         return Err(Failure::usage(
             "--keep-going without a limit: the agent could work and spend forever",
             "add --budget 10, --time-limit 12h, --wall-limit, --max-tokens or --max-turns; `--budget none` means unlimited",

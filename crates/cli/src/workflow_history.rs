@@ -6,7 +6,7 @@ use crate::output;
 use crate::output::time::TimeFormat;
 use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::run_history::NextStep;
-use crate::workflow_next_commands::{commands_to_drop_worktrees, next_commands};
+use crate::workflow_next_commands::{commands_to_drop_worktrees, commands_to_merge, next_commands};
 use longhaul::workflow::{WorkflowReport, workflow_status};
 use longhaul_core::{
     AfterRun, Fault, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
@@ -17,6 +17,7 @@ use longhaul_store::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 pub struct WorkflowHistory {
     pub dir: WorkflowDir,
@@ -194,6 +195,16 @@ impl WorkflowHistory {
         }
     }
 
+    /// Returns whether a worktree holds the result of a run that is done, and the merge of its phase failed.
+    fn is_unmerged(&self, (path, _): &(PathBuf, String), outcome: Outcome) -> bool {
+        let is_of_run = |run: &RunId| path.file_name().is_some_and(|name| name == run.as_str());
+        let mut items = self.status.phases.iter().flat_map(|phase| &phase.items);
+        outcome.kind == OutcomeKind::NeedsPerson
+            && items.any(|item| {
+                item.status == OutcomeKind::Done.as_str() && item.run.as_ref().is_some_and(is_of_run)
+            })
+    }
+
     /// Returns what happens next and the commands to type.
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
         let id = self.dir.id();
@@ -206,11 +217,18 @@ impl WorkflowHistory {
                     None => "nothing to do".to_owned(),
                     Some(reason) => reason.clone(),
                 };
-                let mut commands = next_commands(&self.status, outcome);
-                let worktrees = self.dir.worktrees();
+                let project = self.plan.project_dir.as_path();
+                // A result that could not be merged is not dropped: it is done work.
+                let (unmerged, worktrees): (Vec<_>, Vec<_>) = self
+                    .dir
+                    .worktrees()
+                    .into_iter()
+                    .partition(|worktree| self.is_unmerged(worktree, outcome));
+                let mut commands = commands_to_merge(project, &unmerged);
+                commands.extend(next_commands(&self.status, outcome));
                 if !worktrees.is_empty() {
                     text += "; git worktrees of its runs are left, and the last commands drop them with their work";
-                    commands.extend(commands_to_drop_worktrees(self.plan.project_dir.as_path(), &worktrees));
+                    commands.extend(commands_to_drop_worktrees(project, &worktrees));
                 }
                 NextStep { text, commands }
             }

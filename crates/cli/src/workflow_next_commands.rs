@@ -58,6 +58,12 @@ pub fn notified_workflow_command(status: &WorkflowStatus, outcome: Option<Outcom
     next.unwrap_or_else(|| format!("longhaul show {id}"))
 }
 
+/// Returns the commands that merge branches into the project. Some stop at a conflict, which a person resolves.
+pub fn commands_to_merge(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
+    let git = format!("git -C {}", quoted(&project.to_string_lossy()));
+    worktrees.iter().map(|(_, branch)| format!("{git} merge {}", quoted(branch))).collect()
+}
+
 /// Returns the commands that drop git worktrees of the project, given with their branches.
 pub fn commands_to_drop_worktrees(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
     let git = format!("git -C {}", quoted(&project.to_string_lossy()));

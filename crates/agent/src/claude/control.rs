@@ -29,9 +29,11 @@ pub fn interrupt() -> Vec<u8> {
     request(INTERRUPT, &json!({ "subtype": "interrupt" }))
 }
 
-/// Ends the process at once with exit code 0, and kills its background tasks.
+/// Ends the process at once with exit code 0, and kills its background tasks. Before that, the agent reports its usage,
+/// which includes that of sub-agents since the last result.
 pub fn end_session() -> Vec<u8> {
-    request("longhaul-end", &json!({ "subtype": "end_session" }))
+    let usage = request("longhaul-usage", &json!({ "subtype": "get_usage" }));
+    [usage, request("longhaul-end", &json!({ "subtype": "end_session" }))].concat()
 }
 
 pub(super) fn hook_answer(id: &str, answer: &Value) -> Vec<u8> {
@@ -63,6 +65,7 @@ mod tests {
             {"message":{"content":"Fix \"it\",\nplease.","role":"user"},"parent_tool_use_id":null,"session_id":"","type":"user"}
             {"request":{"hooks":{},"subtype":"initialize"},"request_id":"longhaul-initialize","type":"control_request"}
             {"request":{"subtype":"interrupt"},"request_id":"longhaul-interrupt","type":"control_request"}
+            {"request":{"subtype":"get_usage"},"request_id":"longhaul-usage","type":"control_request"}
             {"request":{"subtype":"end_session"},"request_id":"longhaul-end","type":"control_request"}
         "#]].assert_eq(&text);
     }

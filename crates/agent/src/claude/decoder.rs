@@ -184,7 +184,11 @@ impl ClaudeDecoder {
             ("rate_limit_event", _) => self.rate_limit(&note(), out),
             ("control_request", _) => self.control_request(&note()),
             ("control_cancel_request", _) => self.guard_hooks.on_withdrawn(note().request_id.as_str()),
-            ("control_response", _) => self.guard_hooks.on_response(&note().response),
+            ("control_response", _) => {
+                let response = note().response;
+                self.guard_hooks.on_response(&response);
+                self.usage_meter.on_usage_report(&response.response.session);
+            }
             ("tool_progress" | "command_lifecycle" | "keep_alive", _) => {}
             ("system", "init") => self.init(&note(), out),
             ("system", "status") => self.status(&note()),

@@ -12,7 +12,7 @@ mod by_model;
 
 use super::compaction::{TruncatedMessages, fingerprint};
 use super::recent_messages::RecentMessages;
-use super::wire::{Block, Message, Raw, ResultLine, StreamLine, WireUsage};
+use super::wire::{Block, Map, Message, Raw, ResultLine, SessionUsage, StreamLine, WireUsage};
 use crate::Prices;
 use crate::prices::{BilledTokens, prompt_tokens, usd_from_nano};
 use by_model::{Models, ReportedUsage};
@@ -37,6 +37,8 @@ pub(super) struct UsageMeter {
     pub(super) truncated: TruncatedMessages,
     /// The last result's cumulative cost, for versions that do not report differences.
     total: Usd,
+    /// The last result's cumulative tokens.
+    total_tokens: Tokens,
     has_update: bool,
 }
 
@@ -215,14 +217,38 @@ impl UsageMeter {
         // Messages known only from rows have no end event. Those of sub-agents may be incomplete; the next
         // result then includes them.
         self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
-        let interval = mem::take(&mut self.interval);
-        let counted = interval.total();
         let models = reported_models(line);
         let reported_tokens = match &models {
             Some(models) => Some(models.total().usage.tokens),
             None => exchange_tokens(line),
         };
         let cost = self.reported_cost(line);
+        self.total_tokens = sum_of(&line.model_usage);
+        self.commit(models, reported_tokens, cost, only_model(&line.model_usage));
+    }
+
+    /// Records the usage of the session at the end of the process, which includes that of sub-agents since the last
+    /// result. Before the first result, it may include usage of earlier processes.
+    pub(super) fn on_usage_report(&mut self, session: &SessionUsage<'_>) {
+        self.close_where(|live| live.source != Source::Deltas);
+        let total = session.total_cost_usd.number().and_then(Usd::from_dollars);
+        let Some(total) = total.filter(|_| self.total > Usd::ZERO && !self.interval.is_empty()) else {
+            return;
+        };
+        let cost = total.saturating_sub(mem::replace(&mut self.total, total));
+        let tokens = sum_of(&session.model_usage).saturating_sub(self.total_tokens);
+        self.commit(None, Some(tokens), Some(cost), only_model(&session.model_usage));
+    }
+
+    fn commit(
+        &mut self,
+        models: Option<Models>,
+        reported_tokens: Option<Tokens>,
+        cost: Option<Usd>,
+        only: &str,
+    ) {
+        let interval = mem::take(&mut self.interval);
+        let counted = interval.total();
         let mut total = counted.priced_usage();
         if let Some(cost) = cost {
             let unreported = reported_tokens.map(|reported| counted.unreported_cost(reported));
@@ -232,7 +258,7 @@ impl UsageMeter {
         if let Some(reported) = reported_tokens {
             total.tokens = reconcile(total.tokens, total.truncated_tokens, reported, counted.guessed);
         }
-        let report = ReportedUsage { total, models, only: only_model(line), has_cost: cost.is_some() };
+        let report = ReportedUsage { total, models, only, has_cost: cost.is_some() };
         self.committed.merge(interval.attribute(&report, &self.committed));
         self.has_update = true;
     }
@@ -293,11 +319,15 @@ fn reported_models(line: &ResultLine<'_>) -> Option<Models> {
 }
 
 /// Returns the only model that the session has used up to this result, or an empty name if there are several.
-fn only_model<'a>(line: &'a ResultLine<'_>) -> &'a str {
-    match line.model_usage.0.as_slice() {
+fn only_model<'a>(models: &'a Map<'_, WireUsage<'_>>) -> &'a str {
+    match models.0.as_slice() {
         [(name, _)] => name.as_str(),
         _ => "",
     }
+}
+
+fn sum_of(models: &Map<'_, WireUsage<'_>>) -> Tokens {
+    models.0.iter().map(|(_, model)| billed(model).tokens).fold(Tokens::default(), |sum, tokens| sum + tokens)
 }
 
 /// Combines our count with the agent's report. The agent also makes requests that the stream does not show

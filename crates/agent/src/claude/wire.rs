@@ -241,6 +241,13 @@ records! {
 
     Initialized {
         "hooks_applied" => hooks_applied: Raw<'a>,
+        "session" => session: SessionUsage<'a>,
+    }
+
+    /// The answer to `get_usage`.
+    SessionUsage {
+        "total_cost_usd" => total_cost_usd: Raw<'a>,
+        "model_usage" => model_usage: Map<'a, WireUsage<'a>>,
     }
 }
 

@@ -119,11 +119,17 @@ pub fn policy(args: &RunArgs, dir: Option<&Path>) -> Result<Policy, Failure> {
     check_flags::apply(&args.agent.check, &args.policy.values, dir, &mut policy)?;
     args.keep_going.apply(&mut policy);
     policy.validate()?;
-    limit_flags::require_for_keep_going(&args.limits, &policy)?;
     Ok(policy)
 }
 
 pub fn prepare(args: &RunArgs) -> Result<PreparedRun, Failure> {
+    let prepared = prepare_phase(args)?;
+    limit_flags::require_for_keep_going(&args.limits, &prepared.spec.policy)?;
+    Ok(prepared)
+}
+
+/// Prepares a run of a workflow, whose limits may be those of the workflow.
+pub fn prepare_phase(args: &RunArgs) -> Result<PreparedRun, Failure> {
     let preset = args.policy.preset();
     let dir = args.cwd.as_deref().unwrap_or(Path::new("."));
     let mut spec = spec(args, preset, policy(args, Some(dir))?)?;

@@ -141,7 +141,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
             assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
             assert_stopped_command_is_named(&envelope);
             let error =
-                format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+                format!("the background work `{ENDLESS}` was stopped (last line of its output: step 2)");
             assert!(
                 envelope["errors"].as_array().expect("a list").contains(&error.as_str().into()),
                 "{envelope}"
@@ -190,7 +190,7 @@ fn text_output_names_stopped_background_work() {
     let args = ["--background-wait", "1s", "--output-format", "text"];
     let output = start(&stage, &stage.agent(), &server, &args).output();
     let unwrapped = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let message = format!("the background command `{ENDLESS}` was stopped (last line of its output: step 2)");
+    let message = format!("the background work `{ENDLESS}` was stopped (last line of its output: step 2)");
     assert!(unwrapped(&output.stdout).contains(&format!("note {message}")), "{output:?}");
     assert!(
         output.stderr.contains("the time for the agent's background work is over; stopping it"),

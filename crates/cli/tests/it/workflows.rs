@@ -691,7 +691,11 @@ fn validates_and_prints_prompts_without_an_agent_call() {
         invalid.assert_error(fragments);
     };
     check("check = [\"if then\"]", &["phase `work`", "the shell cannot parse it"]);
-    check("keep_going = true", &["phase `work`", "--keep-going without a limit"]);
+    let endless = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\nrun = { keep_going = true }\n";
+    let dry_run =
+        |limits: &[&str]| run_loop(&stage, &server, endless, &[&["--dry-run"], limits].concat()).output();
+    dry_run(&[]).assert_error(&["phase `work`", "`keep_going` without a limit"]);
+    assert_eq!(dry_run(&["--budget", "3"]).code, 0, "the workflow's limit is enough");
     let dry = run_loop(&stage, &server, TWO_PHASES, &["--dry-run", "--budget", "3"]).output();
     let dry: Value = serde_json::from_str(&dry.stdout).expect("an object is printed");
     assert_eq!(dry["policy"]["limits"]["budget"], 3_000_000, "{dry}");

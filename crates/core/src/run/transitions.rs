@@ -14,8 +14,9 @@ use crate::{
 
 // The agent retries a rejected key for three minutes. The second rejection is sufficient proof.
 const AUTH_RETRIES_MAX: u32 = 2;
-// A process that survives this many SIGKILLs cannot be stopped (a dead disk, a debugger).
-const KILLS_MAX: u32 = 3;
+// A process that survives SIGKILLs for a minute cannot be stopped (a dead disk, a debugger).
+const KILL_TIMEOUT: Span = Span::from_mins(1);
+const KILLS_MIN: u32 = 3;
 
 impl Run {
     /// Decides what follows an event. The records are already applied; the caller writes them to disk and
@@ -436,17 +437,20 @@ impl Run {
             }
             (DeadlineKind::EscalateStop, Phase::Stopping { cause, level, .. }) => {
                 let (cause, level) = (*cause, *level);
-                self.escalate_stop(now.at, cause, level);
+                self.escalate_stop(policy, now.at, cause, level);
             }
             (DeadlineKind::NextAttempt | DeadlineKind::EscalateStop, _) => {}
         }
     }
 
-    fn escalate_stop(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
+    fn escalate_stop(&mut self, policy: &Policy, at: Moment, cause: StopCause, level: StopLevel) {
+        let kills_max = (KILL_TIMEOUT.0 / self.stop_grace(policy).0.max(1)).clamp(KILLS_MIN.into(), 30);
         match level {
             StopLevel::Interrupt => self.stop(at, cause, StopLevel::Term),
             StopLevel::Term => self.stop(at, cause, StopLevel::Kill),
-            StopLevel::Kill if self.state.kills < KILLS_MAX => self.stop(at, cause, StopLevel::Kill),
+            StopLevel::Kill if u64::from(self.state.kills) < kills_max => {
+                self.stop(at, cause, StopLevel::Kill)
+            }
             // The agent cannot be stopped, and no other process may run next to it.
             StopLevel::Kill => self.finish(at, Outcome { kind: OutcomeKind::Bug, ..Outcome::DONE }),
         }

@@ -268,7 +268,7 @@ impl WorkflowState {
 
     /// Returns the phases that a reopening must repeat: they started before a phase that they need, directly or
     /// through other phases, takes place again.
-    pub(super) fn repeated_phases(&self, policy: &WorkflowPolicy) -> Vec<usize> {
+    pub fn repeated_phases(&self, policy: &WorkflowPolicy) -> Vec<usize> {
         let mut repeated = Vec::new();
         let mut takes_place_again: Vec<bool> = Vec::new();
         for (index, phase) in policy.phases.iter().enumerate() {

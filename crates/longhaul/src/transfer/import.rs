@@ -26,6 +26,7 @@ use std::fs;
 use std::io;
 use std::mem;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 // Streams of small runs may compress to less than a tenth. This amount fills no disk.
 const UNPACKED_BYTES_FREE: u64 = 16 << 20;
@@ -275,7 +276,11 @@ impl Imported<Plan> {
         // run.
         plan.marker = RunMarker::random();
         let history = Journal::load(&run.journal_path())?;
-        let outcome = Run::replay(history.records()).state().outcome();
+        let replayed = Run::replay(history.records());
+        let outcome = replayed.state().outcome();
+        if let Some(last_at) = history.last_step_at().max(run.heartbeat()) {
+            set_output_time(&run, replayed.state().attempts(), last_at)?;
+        }
         if find_agent(&mut plan.spec.agent, outcome.is_some(), destination.agent_path)? {
             plan.binary = Binary::new(&plan.spec.agent.program).ok();
         }
@@ -315,6 +320,17 @@ impl Imported<WorkflowPlan> {
             moved.apply(spec);
         }
         Ok(self.dir.commit_workflow(&self.plan)?)
+    }
+}
+
+/// Sets when the agent last wrote. An archive has no times, and the time since then must not count as work.
+fn set_output_time(run: &RunDir, attempt: u32, at: Moment) -> Result<(), TransferError> {
+    let path = run.attempt(attempt).stream_path();
+    match fs::File::options().write(true).open(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        file => file
+            .and_then(|file| file.set_modified(UNIX_EPOCH + Duration::from_millis(at.0)))
+            .map_err(TransferError::io("write", &path)),
     }
 }
 

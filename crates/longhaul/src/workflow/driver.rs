@@ -3,6 +3,7 @@
 use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::notifier::WorkflowNotifier;
+use super::open::still_works;
 use super::report::{problem_of, status_with};
 use super::results::{Results, result_of_run};
 use super::run_spans::RunSpans;
@@ -313,6 +314,16 @@ impl Driver<'_> {
             title: if item.name.is_empty() { name.clone() } else { format!("{name}: {}", item.name) },
         });
         let done: Vec<DoneRun> = done.collect();
+        if let Some(DoneRun { run, .. }) =
+            done.iter().find(|done| still_works(&self.home, &done.run).unwrap_or(true))
+        {
+            let workflow = self.dir.id();
+            let problem = format!(
+                "run {run} still works in its worktree: wait for it with `longhaul attach {run}`, then merge with \
+                 `longhaul resume {workflow}`"
+            );
+            return self.live.events.push_back(WorkflowEvent::Merged { phase, problem: Some(problem) });
+        }
         let retries = self
             .workflow
             .state()

@@ -30,6 +30,14 @@ pub enum WorkflowError {
     /// The workflow has not finished, so it cannot be resumed.
     #[error("cannot resume workflow {0}: it has not finished")]
     NotFinished(RunId),
+    /// A run that the user resumed still works, and its phase must be repeated.
+    #[error("cannot resume workflow {workflow}: its run {run} still works, and its phase must be repeated")]
+    RunWorks {
+        /// Id of the workflow.
+        workflow: RunId,
+        /// Id of the run.
+        run: RunId,
+    },
     /// The workflow to follow has no supervisor, and it has not finished or its outcome is unpublished.
     #[error("cannot follow workflow {0}: it has no supervisor")]
     Orphaned(RunId),

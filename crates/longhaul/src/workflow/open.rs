@@ -14,8 +14,8 @@ use crate::clock::{calendar_now, local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, take_lock};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, OutcomeKind, Run, RunKey, Workflow, WorkflowEvent, WorkflowPolicy,
-    WorkflowRecord,
+    CancelSource, ItemState, Moment, OutcomeKind, Run, RunId, RunKey, Workflow, WorkflowEvent,
+    WorkflowPolicy, WorkflowRecord,
 };
 use longhaul_store::{Home, Journal, LoadedJournal, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::WorkflowFile;
@@ -69,6 +69,7 @@ pub(super) async fn open(
             dir.requests().clear();
             let (limits, iterations_max) = (resume.limits, resume.iterations_max);
             let continued = continued_runs(&home, &dir, &plan, &workflow);
+            check_repeated_runs(&home, &dir, &plan, &workflow, &continued)?;
             (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max, continued })
         }
     };
@@ -212,6 +213,30 @@ fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow:
     };
     let items = workflow.state().all_items();
     items.filter(|(key, item)| is_continued(*key, item) == Some(true)).map(|(key, _)| key).collect()
+}
+
+/// Returns whether a supervisor works on a run. After its end in the workflow, that is one that the user resumed.
+pub(super) fn still_works(home: &Home, run: &RunId) -> Result<bool, StoreError> {
+    let dir = home.run_with_id(run)?;
+    Ok(dir.map(|dir| Journal::is_locked(&dir.journal_path())).transpose()? == Some(true))
+}
+
+/// Rejects runs that still work although their phases must be repeated: two agents would work in one directory.
+fn check_repeated_runs(
+    home: &Home,
+    dir: &WorkflowDir,
+    plan: &WorkflowPlan,
+    workflow: &Workflow,
+    continued: &[RunKey],
+) -> Result<(), WorkflowError> {
+    let repeated = workflow.state().repeated_phases(&plan.policy);
+    for key in continued.iter().filter(|key| repeated.contains(&key.phase)) {
+        let run = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
+        if still_works(home, &run)? {
+            return Err(WorkflowError::RunWorks { workflow: dir.id().clone(), run });
+        }
+    }
+    Ok(())
 }
 
 fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {

@@ -5,12 +5,14 @@ use longhaul_core::{OutcomeKind, RunId, RunKey, WorkflowPolicy, WorkflowRecord};
 use longhaul_store::{StoreError, WorkflowDir, WorkflowResult};
 use longhaul_workflow::ResultSchema;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The last result of each phase: with items, a list with `null` for each run without a result.
 #[derive(Debug, Default)]
 pub(super) struct Results {
     by_phase: BTreeMap<String, Value>,
+    /// Phases without items that have a result of the current iteration.
+    current: BTreeSet<usize>,
     /// Items of each phase in the current iteration.
     items: BTreeMap<usize, Vec<Value>>,
     /// Problems of runs in the current iteration.
@@ -38,6 +40,7 @@ impl Results {
         record: &WorkflowRecord,
     ) -> Result<(), StoreError> {
         if let WorkflowRecord::IterationStarted { .. } = record {
+            self.current.clear();
             self.items.clear();
             self.problems.clear();
         } else if let WorkflowRecord::ItemsListed { phase, items, .. } = record {
@@ -47,19 +50,23 @@ impl Results {
             let Some(stored) = dir.result(key.iteration, &phase.name, key.item)? else { return Ok(()) };
             self.problems.remove(&stored.run);
             self.problems.extend(stored.problem.map(|problem| (stored.run, problem)));
-            if end.outcome.kind != OutcomeKind::Done {
-                return Ok(());
-            }
-            let value = stored.value.unwrap_or(Value::Null);
+            let is_done = end.outcome.kind == OutcomeKind::Done;
+            let value = stored.value.filter(|_| is_done).unwrap_or(Value::Null);
             match self.by_phase.get_mut(&phase.name) {
                 Some(Value::Array(list)) if phase.has_items => {
                     if let Some(slot) = list.get_mut(key.item as usize) {
                         *slot = value;
                     }
                 }
-                Some(_) | None => {
+                Some(_) | None if is_done => {
                     self.by_phase.insert(phase.name.clone(), value);
+                    self.current.insert(key.phase);
                 }
+                // The run repeats one of this iteration, whose result no longer holds.
+                Some(_) if self.current.remove(&key.phase) => {
+                    self.by_phase.remove(&phase.name);
+                }
+                Some(_) | None => {}
             }
         }
         Ok(())

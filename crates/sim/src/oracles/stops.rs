@@ -6,7 +6,7 @@ use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{CancelSource, Event, Moment, Notice, ProcessState, Record, Span, StopCause, StopLevel};
 
 // A process that survives this many SIGKILLs cannot be stopped.
-const KILLS_MAX: u32 = 3;
+const KILLS_MAX: u32 = 30;
 // Grace period between two stops of a run that is being suspended.
 const SUSPEND_GRACE: Span = Span::from_secs(2);
 

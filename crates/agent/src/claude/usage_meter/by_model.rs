@@ -39,6 +39,10 @@ impl Models {
         self.0.entry(name.to_owned()).or_default().add(interval);
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn merge(&mut self, others: Models) {
         others.0.into_iter().for_each(|(name, interval)| self.add(&name, interval));
     }

@@ -1,6 +1,6 @@
 use super::UsageMeter;
 use crate::Prices;
-use crate::claude::wire::{ResultLine, StreamLine, parse};
+use crate::claude::wire::{ResultLine, SessionUsage, StreamLine, parse};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::collections::BTreeSet;
 
@@ -188,4 +188,22 @@ fn saturates_absurd_counts() {
     meter.on_result(&parse::<ResultLine<'_>>(line.as_bytes()).expect("an object"));
     let usage = meter.usage();
     assert_eq!((usage.tokens.input, usage.tokens.total()), (u64::MAX, u64::MAX));
+}
+
+#[test]
+fn usage_report_at_the_end_includes_sub_agents() {
+    let mut meter = UsageMeter::new(Prices::bundled().clone());
+    let report = |meter: &mut UsageMeter, text: &str| {
+        meter.on_usage_report(&parse::<SessionUsage<'_>>(text.as_bytes()).expect("it is JSON"));
+        let usage = meter.usage();
+        (usage.reported_cost.0, usage.estimated_cost.0, usage.tokens.input, usage.tokens.output)
+    };
+    let end = r#"{"total_cost_usd":0.132,"model_usage":{"claude-opus-5-5":{"inputTokens":3000,"outputTokens":8200}}}"#;
+    assert_eq!(report(&mut meter, end), (0, 0, 0, 0), "a resumed session has older usage");
+    let result = r#"{"total_cost_usd":0.009,"usage":{"input_tokens":2000,"output_tokens":200},"modelUsage":{"claude-opus-5-5":{"inputTokens":2000,"outputTokens":200}}}"#;
+    meter.on_result(&parse::<ResultLine<'_>>(result.as_bytes()).expect("it is JSON"));
+    assert_eq!(report(&mut meter, end), (9_000, 0, 2000, 200), "nothing followed the result");
+    let row = r#"{"message":{"id":"a","model":"claude-opus-5-5","usage":{"input_tokens":1000,"output_tokens":1},"content":[{"type":"text","text":"sub"}]}}"#;
+    meter.row(&parse::<StreamLine<'_>>(row.as_bytes()).expect("it is JSON").message, "toolu_1");
+    assert_eq!(report(&mut meter, end), (132_000, 0, 3000, 8200));
 }

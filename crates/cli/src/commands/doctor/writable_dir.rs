@@ -82,13 +82,13 @@ mod tests {
             path: path.into(),
             lowest: lowest.into(),
             is_directory: true,
-            error: Some("Read-only file system".to_owned()),
+            error: Some(rustix::io::Errno::ROFS),
         };
         let detail = |dir: WritableDir| dir.problem().expect("it has a problem").0;
         assert_eq!(detail(unwritable("/a", "/a")), "/a cannot be written to: Read-only file system");
         assert_eq!(
             detail(unwritable("/a/b", "/a")),
-            "/a/b cannot be created: /a cannot be written to: Read-only file system"
+            "/a/b cannot be created: /a cannot be written to: Read-only file system (os error 30)"
         );
     }
 }

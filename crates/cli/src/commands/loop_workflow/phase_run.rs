@@ -2,11 +2,12 @@
 //! flags of `longhaul loop`, and the keys of `[phase.run]`, the strongest last. It starts nothing.
 
 use crate::args::{AgentKind, Cli, RunArgs};
-use crate::commands::run::{TypedFlags, flag_with_value, parse_run, policy, prepare};
+use crate::commands::run::{TypedFlags, flag_with_value, parse_run, policy, prepare_phase};
 use crate::config::keys::{Keys, RUN, ValueKind, excluded, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
 use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
+use crate::limit_flags;
 use clap::{CommandFactory, ValueEnum};
 use longhaul_agent::did_you_mean;
 use longhaul_core::RunSpec;
@@ -27,12 +28,15 @@ const AGENT_ARGS: &str = "agent_args";
 const AGENT_PATH: &str = "agent_path";
 
 /// The descriptions of the runs of all phases.
+#[derive(Default)]
 pub struct PhaseRuns {
     pub runs: Vec<RunSpec>,
     pub origins: Vec<BTreeMap<String, String>>,
     /// Channels of the flags or the configuration. The workflow notifies, and its runs do not, except in phases that
     /// set their own channels.
     pub notify: Vec<String>,
+    /// First phase whose runs keep going without a limit of their own.
+    pub endless: Option<String>,
 }
 
 impl PhaseRuns {
@@ -41,10 +45,14 @@ impl PhaseRuns {
         source: &WorkflowSource,
         typed: &TypedFlags,
     ) -> Result<PhaseRuns, Failure> {
-        let mut resolved = PhaseRuns { runs: Vec::new(), origins: Vec::new(), notify: Vec::new() };
+        let mut resolved = PhaseRuns::default();
         for (index, phase) in file.phases().iter().enumerate() {
             let settings = settings(file, index, phase, source.path.as_path())?;
-            let (mut run, mut origins) = resolve_phase(phase, &settings, typed)?;
+            let (args, configured) = parse_phase(phase, &settings, typed)?;
+            let (mut run, mut origins) = resolve_phase(phase, &settings, &args, &configured)?;
+            if limit_flags::is_endless(&args.limits, &run.policy) {
+                resolved.endless.get_or_insert_with(|| phase.name.clone());
+            }
             if !settings.contains_key(NOTIFY) {
                 resolved.notify.clone_from(&run.notify);
                 origins.remove(NOTIFY);
@@ -138,11 +146,11 @@ fn settings(
 fn resolve_phase(
     phase: &PhaseFile,
     settings: &Settings,
-    typed: &TypedFlags,
+    args: &RunArgs,
+    configured: &ConfiguredValues,
 ) -> Result<(RunSpec, BTreeMap<String, String>), Failure> {
-    let (args, configured) = parse_phase(phase, settings, typed)?;
-    let prepared = prepare(&args).map_err(|failure| of_phase(phase, &configured, failure))?;
-    let mut prepared = prepared.configured(&configured);
+    let prepared = prepare_phase(args).map_err(|failure| of_phase(phase, configured, failure))?;
+    let mut prepared = prepared.configured(configured);
     let of_file = settings.keys().map(|key| (key.clone(), format!("phase `{}`", phase.name)));
     prepared.origins.extend(of_file);
     Ok((prepared.spec, prepared.origins))

@@ -89,6 +89,12 @@ impl From<WorkflowError> for Failure {
             WorkflowError::NotFinished(workflow) | WorkflowError::Orphaned(workflow) => {
                 Failure::not_started(text, recover_or_cancel(workflow))
             }
+            WorkflowError::RunWorks { run, .. } => Failure::not_started(
+                text,
+                format!(
+                    "wait for the run with `longhaul attach {run}`, or stop it with `longhaul cancel {run}`"
+                ),
+            ),
             WorkflowError::Aborted { workflow, source } => {
                 let remedy = if source.is_disk_full() { "free disk space" } else { "fix the cause" };
                 let hint = format!("{remedy}, and continue it with `longhaul recover {workflow}`");

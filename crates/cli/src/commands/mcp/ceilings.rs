@@ -302,7 +302,12 @@ impl Ceilings {
             let (id, ceiling) = (target.id(), self.mode.as_str());
             let error =
                 format!("{RUN}: cannot continue {id} below the ceiling `{ceiling}` of this server: {reason}");
-            Err(Failure::usage(error, format!("a person can: `longhaul resume {id}`")))
+            let is_finished = match target {
+                RunOrWorkflow::Run(dir) => dir.is_outcome_published(),
+                RunOrWorkflow::Workflow(dir) => dir.is_outcome_published(),
+            };
+            let command = if is_finished { "resume" } else { "recover" };
+            Err(Failure::usage(error, format!("a person can: `longhaul {command} {id}`")))
         };
         match target {
             RunOrWorkflow::Workflow(_) if !self.permits_everything() => {

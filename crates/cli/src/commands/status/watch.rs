@@ -1,6 +1,6 @@
 //! `longhaul status --watch`: a live view of every unfinished workflow and run, until Ctrl-C. It changes nothing.
 
-use super::{headline, tree, unfinished, workflow_status};
+use super::{headline, tree, unfinished, with_all_costs, workflow_status};
 use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -103,7 +103,8 @@ fn dirs_to_follow(home: &Home, region: &Region<Board>) -> Result<Vec<RunDir>, Fa
 /// Reads the unfinished workflows again, and reports those that finished.
 fn update_workflows(home: &Home, region: &Region<Board>) -> Result<(), Failure> {
     let dirs = home.workflows_newest_first()?;
-    let statuses: Vec<WorkflowStatus> = dirs.iter().filter_map(|dir| workflow_status(home, dir)).collect();
+    let statuses: Vec<WorkflowStatus> =
+        dirs.iter().filter_map(|dir| Some(with_all_costs(home, dir, workflow_status(home, dir)?))).collect();
     let is_finished = |status: &WorkflowStatus| status.returncode.is_some();
     let (finished, unfinished): (Vec<_>, Vec<_>) = statuses.into_iter().partition(is_finished);
     let shown = region.update(|board| std::mem::replace(&mut board.workflows, unfinished));

@@ -318,17 +318,26 @@ fn sub_agents_work_as_long_as_the_agent_may() {
 #[test]
 fn sub_agents_that_the_agent_stops_are_unfinished_work() {
     const STOPPED: &str = "kills-sub-agents; idle; exit 0; swept 0";
-    check_rest(DELEGATED, STOPPED, expect![[r#"
-        kills-sub-agents -
-        idle             input closed; > close input
-        exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
-        swept 0          swept 0
-    "#]]);
+    check_rest(
+        DELEGATED,
+        STOPPED,
+        expect![[r#"
+            kills-sub-agents -
+            idle             input closed; > close input
+            exit 0           interrupted -> resume in 2s: 2 resume s1, continue (interrupted); > sweep
+            swept 0          swept 0
+        "#]],
+    );
     let limits = Limits { budget: Some(Usd(10_000_000)), ..Limits::default() };
-    check_rest_with(&Policy { limits, ..plain() }, DELEGATED, STOPPED, expect![[r#"
-        kills-sub-agents -
-        idle             input closed; > close input
-        exit 0           interrupted -> over_budget by limit of budget; > sweep
-        swept 0          swept 0; over_budget by limit of budget; > finish 21
-    "#]]);
+    check_rest_with(
+        &Policy { limits, ..plain() },
+        DELEGATED,
+        STOPPED,
+        expect![[r#"
+            kills-sub-agents -
+            idle             input closed; > close input
+            exit 0           interrupted -> over_budget by limit of budget; > sweep
+            swept 0          swept 0; over_budget by limit of budget; > finish 21
+        "#]],
+    );
 }

@@ -146,9 +146,12 @@ fn kills_unresponsive_agent() {
 #[test]
 fn unkillable_process_is_bug() {
     check_run(
-        "working; tick; tick; tick; tick; tick; recover gone",
+        "working; tick; tick; tick; tick; tick; tick; tick; tick; recover gone",
         expect![[r#"
             tick             stop stalled term; > term
+            tick             stop stalled kill; > kill
+            tick             stop stalled kill; > kill
+            tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
             tick             stop stalled kill; > kill
