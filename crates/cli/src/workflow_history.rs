@@ -9,8 +9,8 @@ use crate::run_history::NextStep;
 use crate::workflow_next_commands::{commands_to_drop_worktrees, commands_to_merge, next_commands};
 use longhaul::workflow::{WorkflowReport, workflow_status};
 use longhaul_core::{
-    AfterRun, Fault, Moment, Outcome, OutcomeKind, Rfc3339, RunEnd, RunId, RunKey, Span, Usd, Workflow,
-    WorkflowDeadlineKind, WorkflowRecord, WorkflowStage,
+    AfterRun, Fault, Moment, Outcome, OutcomeKind, Rfc3339, RunCost, RunEnd, RunId, RunKey, Span, Usd,
+    Workflow, WorkflowDeadlineKind, WorkflowRecord, WorkflowStage,
 };
 use longhaul_store::{
     Home, ItemReport, Journal, PhaseReport, Status, WorkflowDir, WorkflowPlan, WorkflowStatus,
@@ -116,6 +116,11 @@ impl WorkflowHistory {
                         state.items(key.phase).nth(key.item as usize).map(|(_, item)| item.name.clone());
                     let item = item.filter(|_| policy.phases[key.phase].has_items);
                     open.ends.insert(*key, (*end, item));
+                }
+                if let WorkflowRecord::WorkflowReopened { costs, .. } = &record {
+                    for RunCost { run, cost } in costs {
+                        open.ends.entry(*run).and_modify(|(end, _)| end.cost = *cost);
+                    }
                 }
                 let context = WorkflowContext { id: dir.id(), policy, state, at: entry.at, clock };
                 if let Some(text) = sentence(&record, context) {

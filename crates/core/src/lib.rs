@@ -99,7 +99,7 @@ pub use time::{Moment, Span};
 pub use tokens::Tokens;
 pub use workflow::{
     AfterRun, ItemState, ItemStatus, PhasePolicy, PhaseStage, PhaseState, PhaseStatus, Reaction, Reactions,
-    RunEnd, RunKey, RunShare, UntilState, WorkClock, Workflow, WorkflowAction, WorkflowDeadline,
+    RunCost, RunEnd, RunKey, RunShare, UntilState, WorkClock, Workflow, WorkflowAction, WorkflowDeadline,
     WorkflowDeadlineKind, WorkflowEvent, WorkflowLimits, WorkflowPolicy, WorkflowRecord, WorkflowStage,
     WorkflowState, WorkflowStep,
 };

@@ -19,7 +19,7 @@ mod state;
 mod step;
 
 pub use deadline::{WorkflowDeadline, WorkflowDeadlineKind};
-pub use event::{RunEnd, WorkflowAction, WorkflowEvent};
+pub use event::{RunCost, RunEnd, WorkflowAction, WorkflowEvent};
 pub use policy::{PhasePolicy, Reaction, Reactions, WorkflowLimits, WorkflowPolicy};
 pub use record::{AfterRun, RunKey, RunShare, WorkflowRecord};
 pub use state::{

@@ -2,10 +2,10 @@
 //! older versions load forever.
 
 use super::{
-    AfterRun, ItemState, ItemStatus, Memory, Observations, PhaseStage, PhaseState, RunEnd, RunKey,
+    AfterRun, ItemState, ItemStatus, Memory, Observations, PhaseStage, PhaseState, RunCost, RunEnd, RunKey,
     UntilState, Workflow, WorkflowRecord, WorkflowStage, WorkflowState,
 };
-use crate::{Limit, Moment, Outcome, OutcomeKind};
+use crate::{Limit, Moment, Outcome, OutcomeKind, Usd};
 
 impl Workflow {
     /// Applies one record.
@@ -31,7 +31,10 @@ impl WorkflowState {
                 self.started_at = *at;
                 self.stage = WorkflowStage::Running;
             }
-            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, repeated, .. } => {
+            WorkflowRecord::WorkflowReopened {
+                limits, iterations_max, continued, costs, repeated, ..
+            } => {
+                costs.iter().for_each(|RunCost { run, cost }| self.set_cost(*run, *cost));
                 self.limits = limits.or(self.limits);
                 self.iterations_max = iterations_max.or(self.iterations_max);
                 self.reopen(continued, repeated);
@@ -124,22 +127,26 @@ impl WorkflowState {
         next: AfterRun,
         parked_until: Option<Moment>,
     ) {
+        self.set_cost(key, end.cost);
         if let Some(item) = self.item_mut(key) {
-            // The end states the cost of the whole run, with earlier ends of the same run.
-            let before = item.cost;
-            item.cost = item.cost.max(end.cost);
             item.active = item.active.max(end.active);
             item.ended_at = Some(at);
-            let added = item.cost.saturating_sub(before);
             item.parks = if next == AfterRun::Park { item.parks + 1 } else { 0 };
             item.settle(end.outcome, next, parked_until.unwrap_or(at));
-            self.cost += added;
-            self.phase_mut(key.phase).cost += added;
         }
         self.stop_if(next == AfterRun::Stop, Some(end.outcome));
         if self.live().next().is_none() {
             self.stop_clock(at);
         }
+    }
+
+    /// Sets the cost of a whole run, with its earlier ends.
+    fn set_cost(&mut self, key: RunKey, cost: Usd) {
+        let Some(item) = self.item_mut(key) else { return };
+        let added = cost.saturating_sub(item.cost);
+        item.cost += added;
+        self.cost += added;
+        self.phase_mut(key.phase).cost += added;
     }
 
     /// Continues under a new supervisor: suspended runs are live again.

@@ -16,6 +16,16 @@ pub struct RunEnd {
     pub active: Span,
 }
 
+/// Cost of a run that the user resumed on its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunCost {
+    /// Key of the run.
+    pub run: RunKey,
+    /// Cost of the run, over all its attempts and resumes.
+    pub cost: Usd,
+}
+
 /// A fact given to a workflow.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WorkflowEvent {
@@ -35,6 +45,8 @@ pub enum WorkflowEvent {
         iterations_max: Option<u32>,
         /// Runs that the user has resumed on their own since they ended, and that are done or unfinished now.
         continued: Vec<RunKey>,
+        /// Costs of runs that the user has resumed on their own.
+        costs: Vec<RunCost>,
     },
     /// The items of a phase were listed: all of them, before the cap.
     ItemsListed {

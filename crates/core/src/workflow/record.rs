@@ -6,7 +6,7 @@ use crate::{CancelSource, Moment, Outcome, RunId, Span, Usd, WorkflowLimits};
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
-use super::RunEnd;
+use super::{RunCost, RunEnd};
 
 /// A run's position in its workflow. The id of the run derives from it, so that a new supervisor finds the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,6 +93,9 @@ pub enum WorkflowRecord {
         /// Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         continued: Vec<RunKey>,
+        /// Costs of runs that the user resumed on their own meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        costs: Vec<RunCost>,
         /// Phases that started before a phase that they need takes place again. All their items get new runs.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         repeated: Vec<usize>,

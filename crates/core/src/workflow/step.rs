@@ -23,11 +23,17 @@ impl Workflow {
             }
             (
                 WorkflowStage::Finished { .. },
-                WorkflowEvent::Reopened { limits, iterations_max, continued },
+                WorkflowEvent::Reopened { limits, iterations_max, continued, costs },
             ) => {
                 let repeated = self.state.repeated_phases(policy);
-                let record =
-                    WorkflowRecord::WorkflowReopened { at, limits, iterations_max, continued, repeated };
+                let record = WorkflowRecord::WorkflowReopened {
+                    at,
+                    limits,
+                    iterations_max,
+                    continued,
+                    costs,
+                    repeated,
+                };
                 self.record(record);
             }
             (

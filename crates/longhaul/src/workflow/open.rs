@@ -14,7 +14,7 @@ use crate::clock::{calendar_now, local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, take_lock};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, OutcomeKind, Run, RunId, RunKey, Workflow, WorkflowEvent,
+    CancelSource, ItemState, Moment, OutcomeKind, Run, RunCost, RunId, RunKey, Workflow, WorkflowEvent,
     WorkflowPolicy, WorkflowRecord,
 };
 use longhaul_store::{Home, Journal, LoadedJournal, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource};
@@ -70,7 +70,9 @@ pub(super) async fn open(
             let (limits, iterations_max) = (resume.limits, resume.iterations_max);
             let continued = continued_runs(&home, &dir, &plan, &workflow);
             check_repeated_runs(&home, &dir, &plan, &workflow, &continued)?;
-            (dir, plan, journal, loaded, WorkflowEvent::Reopened { limits, iterations_max, continued })
+            let costs = resumed_costs(&home, &dir, &plan, &workflow);
+            let event = WorkflowEvent::Reopened { limits, iterations_max, continued, costs };
+            (dir, plan, journal, loaded, event)
         }
     };
     let file = parse(&plan.file, &plan.parameters)?;
@@ -213,6 +215,17 @@ fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow:
     };
     let items = workflow.state().all_items();
     items.filter(|(key, item)| is_continued(*key, item) == Some(true)).map(|(key, _)| key).collect()
+}
+
+/// Returns the costs of the runs that cost more than when they ended, because the user has resumed them.
+fn resumed_costs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: &Workflow) -> Vec<RunCost> {
+    let cost_of = |(key, item): (RunKey, &ItemState)| {
+        let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
+        let journal = <Journal>::load(&home.run_with_id(&id).ok()??.journal_path()).ok()?;
+        let cost = Run::replay(journal.records()).state().usage.total_cost();
+        (item.ended_at.is_some() && cost > item.cost).then_some(RunCost { run: key, cost })
+    };
+    workflow.state().all_items().filter_map(cost_of).collect()
 }
 
 /// Returns whether a supervisor works on a run. After its end in the workflow, that is one that the user resumed.

@@ -251,7 +251,7 @@ impl<'a> WorkflowSim<'a> {
             .then(|| self.workflow.state().iterations_max(&self.plan.policy) + world.rng.below(3) as u32);
         let keys: Vec<RunKey> = self.workflow.state().all_items().map(|(key, _)| key).collect();
         let continued = world.continue_runs(&keys);
-        self.pending = Some(WorkflowEvent::Reopened { limits, iterations_max, continued });
+        self.pending = Some(WorkflowEvent::Reopened { limits, iterations_max, continued, costs: Vec::new() });
     }
 
     fn finish(&mut self) -> Result<(u64, u64), Violation> {

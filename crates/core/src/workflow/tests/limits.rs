@@ -173,3 +173,15 @@ fn cost_of_a_phase_includes_replaced_runs() {
     let costs: Vec<Usd> = state.phases.iter().map(|phase| phase.cost).collect();
     assert_eq!((costs, state.cost), (vec![dollars(3.0), dollars(12.0)], dollars(15.0)));
 }
+
+#[test]
+fn cost_of_a_run_that_the_user_resumed_counts_once() {
+    let policy = policy("plan work");
+    let cost_after = |script: &str| workflow_after(&policy, script).0.state().cost;
+    const FAILED: &str = "start; ends plan done 1; ends work failed 2";
+    assert_eq!(cost_after(FAILED), dollars(3.0));
+    let reopened = format!("{FAILED}; reopen-costs work 5");
+    assert_eq!(cost_after(&reopened), dollars(6.0));
+    assert_eq!(cost_after(&format!("{reopened}; ends work done 1")), dollars(7.0));
+    assert_eq!(cost_after(&format!("{FAILED}; reopen-costs plan 4; ends work done 1")), dollars(7.0));
+}

@@ -12,9 +12,9 @@
 
 use crate::trace_words::{cancel_source, parse_span};
 use crate::{
-    AfterRun, ItemStatus, Limit, Moment, Now, Outcome, OutcomeKind, PhasePolicy, Reaction, Reactions, RunEnd,
-    RunKey, RunShare, Span, Usd, Workflow, WorkflowAction, WorkflowEvent, WorkflowLimits, WorkflowPolicy,
-    WorkflowRecord, WorkflowStep,
+    AfterRun, ItemStatus, Limit, Moment, Now, Outcome, OutcomeKind, PhasePolicy, Reaction, Reactions,
+    RunCost, RunEnd, RunKey, RunShare, Span, Usd, Workflow, WorkflowAction, WorkflowEvent, WorkflowLimits,
+    WorkflowPolicy, WorkflowRecord, WorkflowStep,
 };
 use expect_test::Expect;
 
@@ -231,6 +231,13 @@ impl TraceRun<'_> {
                     .map(|budget| WorkflowLimits { budget: Some(dollars(budget)), ..self.policy.limits }),
                 iterations_max: iterations.parse().ok(),
                 continued: continued.iter().map(|run| self.key(run)).collect(),
+                costs: Vec::new(),
+            },
+            ["reopen-costs", run, cost] => WorkflowEvent::Reopened {
+                limits: None,
+                iterations_max: None,
+                continued: Vec::new(),
+                costs: vec![RunCost { run: self.key(run), cost: dollars(cost.parse().expect("dollars")) }],
             },
             ["items", phase, "error"] => {
                 WorkflowEvent::ItemsListed { phase: self.phase(phase), items: Err("exit 1".to_owned()) }
