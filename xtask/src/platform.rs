@@ -41,27 +41,15 @@ pub const PLATFORMS: [Platform; 3] = [
     },
 ];
 
-/// How a Linux program runs on this machine.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LinuxRunner {
-    Native,
-    /// In this program, which translates the instructions of another processor.
-    Emulator(&'static str),
-}
-
 impl Platform {
     pub fn is_macos(self) -> bool {
         self.os == "macos"
     }
 
-    /// Returns how to run the program, or `None` if it is not for Linux.
-    pub fn linux_runner(self) -> Option<LinuxRunner> {
-        if self.is_macos() {
-            return None;
-        }
+    /// Returns the program that translates the instructions of a Linux program, or `None` if this machine runs it.
+    pub fn emulator(self) -> Option<&'static str> {
         let emulator = if self.arch == "x86_64" { "qemu-x86_64" } else { "qemu-aarch64" };
-        let is_native = Platform::host() == Some(self);
-        Some(if is_native { LinuxRunner::Native } else { LinuxRunner::Emulator(emulator) })
+        (Platform::host() != Some(self)).then_some(emulator)
     }
 
     /// Returns the platform of this machine, or `None` if no package exists for it.

@@ -85,7 +85,12 @@ impl Prices {
 
     /// Returns the cost of a message without one-hour cache writes, or `None` if the table lacks the model.
     pub fn cost(&self, model: &str, tokens: Tokens) -> Option<Usd> {
-        self.price(model, BilledTokens { tokens, ..BilledTokens::default() }).map(usd_from_nano)
+        self.nanodollars(model, tokens).map(usd_from_nano)
+    }
+
+    /// Returns the same cost in billionths of a dollar.
+    pub fn nanodollars(&self, model: &str, tokens: Tokens) -> Option<u64> {
+        self.price(model, BilledTokens { tokens, ..BilledTokens::default() })
     }
 
     /// Returns the price of a message in billionths of a dollar, or `None` if the table lacks the model.

@@ -64,7 +64,7 @@ pub use evidence::{
     AgentResult, ApiError, Evidence, Exit, MessageError, Questions, StartupError, StopReason, TerminalReason,
     Usage,
 };
-pub use fault::Fault;
+pub use fault::{Fault, final_outcome, remedy};
 pub use history::{
     AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
     RunHistory, StopOrder, SummaryHistory, WaitHistory,
@@ -80,7 +80,7 @@ pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss,
 pub use presets::Preset;
 pub use printed::{Dollars, Rfc3339, Seconds, shorten};
 pub use record::{AfterAttempt, Record, StopCause};
-pub use remedy::{Remedy, final_outcome, remedy};
+pub use remedy::Remedy;
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason};
 pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{

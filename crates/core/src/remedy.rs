@@ -1,6 +1,6 @@
-//! Maps faults to remedies: how the run reacts, and its outcome if the remedy is no longer allowed.
+//! Remedies: how the run reacts to faults. The table in `fault.rs` assigns them.
 
-use crate::{Fault, Nudge, OutcomeKind};
+use crate::Nudge;
 use serde::{Deserialize, Serialize};
 use strum::IntoStaticStr;
 
@@ -63,60 +63,4 @@ impl Remedy {
         Remedy::End,
         Remedy::EndUnlessAllowed,
     ];
-}
-
-/// Returns the remedy for a fault.
-pub fn remedy(fault: Fault) -> Remedy {
-    match fault {
-        Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network => Remedy::WaitOut,
-        Fault::UsageLimit => Remedy::Park,
-        Fault::Crashed | Fault::Interrupted | Fault::Stalled => Remedy::Resume,
-        Fault::OutOfMemory | Fault::InvalidResult => Remedy::ResumeOnce,
-        Fault::AttemptTimeout => Remedy::ResumeWhileProgressing,
-        Fault::SessionLost => Remedy::ReplaceLostSession,
-        Fault::SessionExists => Remedy::ResumeExisting,
-        Fault::ContextFull => Remedy::ReplaceFullSession,
-        Fault::OutputLimit => Remedy::Nudge(Nudge::SmallerSteps),
-        Fault::Unfinished => Remedy::Nudge(Nudge::Answer),
-        Fault::BadRequest => Remedy::TryFork,
-        Fault::Unknown => Remedy::RetryOnce,
-        Fault::TurnLimit | Fault::AgentBudget => Remedy::ResumeWithinLimit,
-        Fault::Permission => Remedy::EndUnlessAllowed,
-        Fault::GuardLapsed
-        | Fault::Auth
-        | Fault::Billing
-        | Fault::ModelUnknown
-        | Fault::Refused
-        | Fault::SessionBusy
-        | Fault::AgentMissing
-        | Fault::AgentUnusable => Remedy::End,
-    }
-}
-
-/// Returns the outcome of a run that finishes because of this fault.
-pub fn final_outcome(fault: Fault) -> OutcomeKind {
-    match fault {
-        Fault::RateLimited | Fault::Overloaded | Fault::ServerError | Fault::Network | Fault::UsageLimit => {
-            OutcomeKind::RetryLater
-        }
-        Fault::Crashed
-        | Fault::Interrupted
-        | Fault::OutOfMemory
-        | Fault::Stalled
-        | Fault::SessionLost
-        | Fault::SessionExists
-        | Fault::ContextFull
-        | Fault::OutputLimit
-        | Fault::Unfinished
-        | Fault::ModelUnknown
-        | Fault::Refused
-        | Fault::BadRequest => OutcomeKind::Failed,
-        Fault::AttemptTimeout | Fault::TurnLimit => OutcomeKind::OutOfTime,
-        Fault::AgentBudget => OutcomeKind::OverBudget,
-        Fault::GuardLapsed | Fault::Permission | Fault::Auth | Fault::Billing | Fault::Unknown => {
-            OutcomeKind::NeedsPerson
-        }
-        Fault::InvalidResult => OutcomeKind::CheckFailed,
-        Fault::SessionBusy | Fault::AgentMissing | Fault::AgentUnusable => OutcomeKind::NotStarted,
-    }
 }

@@ -2,7 +2,7 @@
 //! past runs. A profile never contains policy.
 
 use crate::fault_mix::{FaultMix, FaultPoint, Interval};
-use longhaul_core::{AttemptHistory, Fault, Remedy, RunHistory, Span, Usd};
+use longhaul_core::{AttemptHistory, Fault, Remedy, RunHistory, Span, Usage, Usd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -122,9 +122,31 @@ impl Profile {
     /// Creates a profile from past runs. It counts faults per hour of work, durations of outages and usage
     /// limits, and durations and costs of requests. Returns `None` if the runs contain no work.
     pub fn from_runs(runs: &[RunHistory]) -> Option<Profile> {
-        let mut counts = RunCounts::default();
-        runs.iter().for_each(|history| counts.add(history));
-        counts.profile(runs.len())
+        let active = runs.iter().map(active).fold(Span::ZERO, |sum, active| sum + active);
+        let hours = seconds(active) / 3600.0;
+        let usage = runs.iter().map(|history| history.state().usage).fold(Usage::default(), Usage::plus);
+        if hours <= 0.0 || usage.messages == 0 {
+            return None;
+        }
+        let messages = f64::from(usage.messages);
+        let request = hours * 3600.0 / messages;
+        let calls = (messages / runs.len().max(1) as f64).max(1.0);
+        let attempts = runs.iter().flat_map(RunHistory::attempts);
+        let parked = attempts.filter(|attempt| attempt.remedy() == Some(Remedy::Park));
+        let outages = runs.iter().flat_map(RunHistory::outages);
+        let rate = |count: u64| Rate { per_hour: count as f64 / hours, each: 0.0 };
+        Some(Profile {
+            about: format!("observed in {} runs, {hours:.1} hours of work", runs.len()),
+            tool_calls: [(calls / 2.0) as u32, (calls * 2.0).ceil() as u32],
+            // Requests and tools together, because the journal does not separate them.
+            request_seconds: [request / 4.0, request * 3.0],
+            tool_seconds: [0.0, 0.0],
+            request_usd: usage.total_cost().as_dollars() / messages,
+            outage_seconds: range(outages.filter_map(|outage| Some(outage.until?.since(outage.from))))
+                .unwrap_or(outage_seconds()),
+            reset_seconds: range(parked.filter_map(AttemptHistory::planned_wait)).unwrap_or(reset_seconds()),
+            faults: count_faults(runs).into_iter().map(|(fault, count)| (fault, rate(count))).collect(),
+        })
     }
 
     pub(crate) fn mix(&self) -> FaultMix {
@@ -164,64 +186,29 @@ fn interval([min, max]: [f64; 2]) -> Interval {
     Interval::new((min * 1e3) as u64, (max * 1e3) as u64)
 }
 
-#[derive(Default)]
-struct RunCounts {
-    faults: BTreeMap<Fault, u64>,
-    active: Span,
-    messages: u64,
-    cost: Usd,
-    outages: Vec<f64>,
-    resets: Vec<f64>,
+fn count_faults(runs: &[RunHistory]) -> BTreeMap<Fault, u64> {
+    let mut counts = BTreeMap::new();
+    for fault in runs.iter().flat_map(RunHistory::attempts).filter_map(AttemptHistory::fault) {
+        *counts.entry(fault).or_default() += 1;
+    }
+    counts
 }
 
-impl RunCounts {
-    fn add(&mut self, history: &RunHistory) {
-        let ends = history.attempts().iter().filter_map(|attempt| attempt.end.as_ref());
-        for fault in ends.clone().filter_map(|end| end.fault) {
-            *self.faults.entry(fault).or_default() += 1;
-        }
-        let parked = history.attempts().iter().filter(|attempt| attempt.remedy() == Some(Remedy::Park));
-        self.resets.extend(parked.filter_map(AttemptHistory::planned_wait).map(seconds));
-        let outages = history.outages().iter();
-        self.outages.extend(outages.filter_map(|outage| Some(seconds(outage.until?.since(outage.from)))));
-        let state = history.state();
-        let last = ends.map(|end| end.at).max().max(state.outcome().map(|_| state.finished_at));
-        self.active = self.active + last.map_or(Span::ZERO, |last| state.clocks.active(last));
-        self.messages += u64::from(state.usage.messages);
-        self.cost += state.usage.total_cost();
-    }
-
-    fn profile(self, runs: usize) -> Option<Profile> {
-        let hours = seconds(self.active) / 3600.0;
-        if hours <= 0.0 || self.messages == 0 {
-            return None;
-        }
-        let messages = self.messages as f64;
-        let request = hours * 3600.0 / messages;
-        let calls = (messages / runs.max(1) as f64).max(1.0);
-        let rate = |count: u64| Rate { per_hour: count as f64 / hours, each: 0.0 };
-        Some(Profile {
-            about: format!("observed in {runs} runs, {hours:.1} hours of work"),
-            tool_calls: [(calls / 2.0) as u32, (calls * 2.0).ceil() as u32],
-            // Requests and tools together, because the journal does not separate them.
-            request_seconds: [request / 4.0, request * 3.0],
-            tool_seconds: [0.0, 0.0],
-            request_usd: self.cost.as_dollars() / messages,
-            outage_seconds: range(&self.outages).unwrap_or(outage_seconds()),
-            reset_seconds: range(&self.resets).unwrap_or(reset_seconds()),
-            faults: self.faults.into_iter().map(|(fault, count)| (fault, rate(count))).collect(),
-        })
-    }
+/// Returns the time that a run worked until its last attempt ended or it finished.
+fn active(history: &RunHistory) -> Span {
+    let state = history.state();
+    let ends = history.attempts().iter().filter_map(|attempt| Some(attempt.end.as_ref()?.at));
+    let last = ends.max().max(state.outcome().map(|_| state.finished_at));
+    last.map_or(Span::ZERO, |last| state.clocks.active(last))
 }
 
 fn seconds(span: Span) -> f64 {
     span.millis() as f64 / 1e3
 }
 
-fn range(values: &[f64]) -> Option<[f64; 2]> {
-    let min = values.iter().copied().reduce(f64::min)?;
-    let max = values.iter().copied().reduce(f64::max)?;
-    Some([min, max])
+fn range(spans: impl Iterator<Item = Span>) -> Option<[f64; 2]> {
+    let spans: Vec<Span> = spans.collect();
+    Some([seconds(*spans.iter().min()?), seconds(*spans.iter().max()?)])
 }
 
 #[cfg(test)]

@@ -7,11 +7,8 @@ use crate::sim_run::{SimRun, Trace};
 use crate::workflow::{self, WorkflowSim};
 use longhaul_core::{Moment, Record};
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-// Seeds that a thread takes at a time: enough to make the synchronization cheap.
-const CHUNK: u64 = 1_000;
 // A broken core fails most seeds; the first few are enough.
 const FAILURES_MAX: usize = 20;
 
@@ -50,28 +47,16 @@ impl SwarmStats {
     }
 }
 
-/// Simulates all `seeds` on `threads` threads. Stops early after enough failures.
+/// Simulates all `seeds` on `threads` threads, each with its own share. A thread stops early after enough failures.
 pub fn swarm(subject: Subject, seeds: Range<u64>, threads: usize) -> SwarmStats {
-    let next = AtomicU64::new(seeds.start);
-    let should_stop = AtomicBool::new(false);
-    let work = || {
-        let mut stats = SwarmStats::default();
-        while !should_stop.load(Ordering::Relaxed) {
-            let start = next.fetch_add(CHUNK, Ordering::Relaxed);
-            if start >= seeds.end {
-                break;
-            }
-            run_chunk(subject, start..seeds.end.min(start.saturating_add(CHUNK)), &mut stats);
-            if stats.failures.len() >= FAILURES_MAX {
-                should_stop.store(true, Ordering::Relaxed);
-            }
-        }
-        stats
-    };
     let mut stats = SwarmStats::default();
     thread::scope(|scope| {
-        let handles: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        stats.add(work());
+        let handles: Vec<_> = (0..threads)
+            .map(|thread| {
+                let share = seeds.clone().skip(thread).step_by(threads);
+                scope.spawn(move || simulate_all(subject, share))
+            })
+            .collect();
         for handle in handles {
             stats.add(handle.join().expect("a simulation never panics: oracles return violations"));
         }
@@ -81,12 +66,11 @@ pub fn swarm(subject: Subject, seeds: Range<u64>, threads: usize) -> SwarmStats 
 
 /// Simulates these seeds in order, on one thread.
 pub fn rerun(subject: Subject, seeds: &[u64]) -> SwarmStats {
-    let mut stats = SwarmStats::default();
-    run_chunk(subject, seeds.iter().copied(), &mut stats);
-    stats
+    simulate_all(subject, seeds.iter().copied())
 }
 
-fn run_chunk(subject: Subject, seeds: impl Iterator<Item = u64>, stats: &mut SwarmStats) {
+fn simulate_all(subject: Subject, seeds: impl Iterator<Item = u64>) -> SwarmStats {
+    let mut stats = SwarmStats::default();
     for seed in seeds {
         stats.seeds += 1;
         match simulate(subject, seed, &mut stats.coverage, &mut Trace::off()) {
@@ -96,7 +80,11 @@ fn run_chunk(subject: Subject, seeds: impl Iterator<Item = u64>, stats: &mut Swa
             }
             Err(violation) => stats.failures.push(SeedFailure { seed, violation }),
         }
+        if stats.failures.len() >= FAILURES_MAX {
+            break;
+        }
     }
+    stats
 }
 
 /// Simulates one seed. Returns the number of steps, and of attempts or runs.

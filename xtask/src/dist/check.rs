@@ -1,15 +1,16 @@
 //! Checks of the archives, unpacked as a user does: Linux programs run in an empty environment, another machine's in an
 //! emulator. The macOS program cannot run here, so its file is inspected.
 
-use super::macho::MachO;
-use super::pack;
-use crate::platform::{LinuxRunner, Platform};
+use super::{macho, pack};
+use crate::platform::Platform;
+use crate::programs::stdout_of;
+use crate::sandbox::Sandbox;
 use crate::test::note_skipped;
 use flate2::read::GzDecoder;
 use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::{fs, io};
 
 /// Directory of the packages in the README.
@@ -26,31 +27,39 @@ pub fn check(platform: Platform, archive: &Path, root: &Path) -> io::Result<()> 
     let unpacked = tempfile::tempdir()?;
     let program = &unpack(platform, archive, unpacked.path())?;
     contains_no_path(program, root)?;
-    let Some(runner) = platform.linux_runner() else {
-        let image = fs::read(program)?;
-        let found = MachO::parse(&image).and_then(|image| image.check()).map_err(io::Error::other)?;
+    if platform.is_macos() {
+        let found = macho::check(&fs::read(program)?).map_err(io::Error::other)?;
         println!("{}: {found}", platform.triple);
         return Ok(());
-    };
-    if let LinuxRunner::Emulator(emulator) = runner
+    }
+    let emulator = platform.emulator();
+    if let Some(emulator) = emulator
         && Command::new(emulator).arg("--version").output().is_err()
     {
         let description = format!("the program for {}", platform.triple);
         let reason = format!("{emulator} is missing");
         return note_skipped(&description, &reason, "install qemu-user (Debian: qemu-user)");
     }
-    let stage = Stage { dir: tempfile::tempdir()?, runner, program };
-    stage.succeed(&["--version"], "longhaul ")?;
-    stage.succeed(&["simulate", "--runs", "20"], "")?;
-    let agent = stage.dir.path().join("agent");
+    let sandbox = Sandbox::new()?;
+    let succeed = |args: &[&str], text: &str| {
+        let mut command = sandbox.command(emulator.map_or(program.as_path(), Path::new));
+        command.args(emulator.map(|_| program));
+        // An agent may refuse to run as root otherwise.
+        let output = stdout_of(command.args(args).env("IS_SANDBOX", "1"))?;
+        let error = || io::Error::other(format!("{program:?} {args:?}: expected {text:?}\n{output}"));
+        output.contains(text).then_some(()).ok_or_else(error)
+    };
+    succeed(&["--version"], "longhaul ")?;
+    succeed(&["simulate", "--runs", "20"], "")?;
+    let agent = sandbox.path().join("agent");
     fs::write(&agent, AGENT)?;
     fs::set_permissions(&agent, fs::Permissions::from_mode(0o700))?;
     let agent = agent.to_string_lossy();
-    stage.succeed(&["run", "a task", "--agent-path", &agent], "\"outcome\": \"done\"")?;
-    stage.succeed(&["why"], "done")?;
+    succeed(&["run", "a task", "--agent-path", &agent], "\"outcome\": \"done\"")?;
+    succeed(&["why"], "done")?;
     // The scripted agent is the program itself, which an emulated process cannot start.
-    if matches!(stage.runner, LinuxRunner::Native) {
-        stage.succeed(&["drill"], "verdict             pass")?;
+    if emulator.is_none() {
+        succeed(&["drill"], "verdict             pass")?;
     }
     println!("{}: runs in an empty environment", platform.triple);
     Ok(())
@@ -104,47 +113,6 @@ pub fn check_install_commands(readme: &str, platform: Platform, out: &Path) -> i
 
 fn missing(archive: &Path, file: &str, reason: &str) -> io::Error {
     io::Error::other(format!("{} has no usable {file}: {reason}", archive.display()))
-}
-
-/// An empty environment: no variables of the user, and an empty home.
-struct Stage<'a> {
-    dir: tempfile::TempDir,
-    runner: LinuxRunner,
-    program: &'a Path,
-}
-
-impl Stage<'_> {
-    /// Runs the program. Returns an error unless it exits with 0 and prints this text.
-    fn succeed(&self, args: &[&str], text: &str) -> io::Result<()> {
-        let output = self.output(args)?;
-        let (stdout, stderr) =
-            (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-        if output.status.success() && stdout.contains(text) {
-            return Ok(());
-        }
-        let program = self.program.display();
-        let error = format!("{program} {args:?}: {}, expected {text:?}\n{stdout}{stderr}", output.status);
-        Err(io::Error::other(error))
-    }
-
-    fn output(&self, args: &[&str]) -> io::Result<Output> {
-        let mut command = match self.runner {
-            LinuxRunner::Native => Command::new(self.program),
-            LinuxRunner::Emulator(emulator) => {
-                let mut command = Command::new(emulator);
-                command.arg(self.program);
-                command
-            }
-        };
-        let dir = self.dir.path();
-        command
-            .env_clear()
-            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-            .env("HOME", dir)
-            .env("TMPDIR", dir)
-            .env("IS_SANDBOX", "1");
-        command.args(args).current_dir(dir).stdin(Stdio::null()).output()
-    }
 }
 
 #[cfg(test)]

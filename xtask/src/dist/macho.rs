@@ -1,7 +1,6 @@
 //! Inspects a Mach-O file: its processor, the libraries that it needs, and its signature. Never runs anything.
 
 use sha2::{Digest, Sha256};
-use std::fmt;
 
 const MAGIC_64: u32 = 0xfeed_facf;
 const CPU_ARM64: u32 = 0x0100_000c;
@@ -20,88 +19,47 @@ const HASH_SHA256: u8 = 2;
 /// Directories of the libraries that every Mac has.
 const SYSTEM: [&str; 2] = ["/usr/lib/", "/System/Library/Frameworks/"];
 
-/// The parts of a Mach-O file that decide whether a Mac starts it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct MachO {
-    cpu: u32,
-    file_type: u32,
-    /// Libraries that the program needs.
-    pub libraries: Vec<String>,
-    /// Oldest version of macOS, as major and minor version. `None` if the file names none.
-    oldest_macos: Option<(u32, u32)>,
-    /// Whether the signature covers the file as it is. A Mac with an arm64 processor ends other programs.
-    is_signature_valid: bool,
-}
-
-impl MachO {
-    /// Parses a file.
-    ///
-    /// # Errors
-    /// Returns a message if the file is not a 64-bit Mach-O file, or is truncated.
-    pub fn parse(file: &[u8]) -> Result<MachO, String> {
-        if little(file, 0)? != MAGIC_64 {
-            return Err("not a 64-bit Mach-O file".to_owned());
-        }
-        let mut found = MachO {
-            cpu: little(file, 4)?,
-            file_type: little(file, 12)?,
-            libraries: Vec::new(),
-            oldest_macos: None,
-            is_signature_valid: false,
-        };
-        let mut offset = HEADER_BYTES;
-        for _ in 0..little(file, 16)? {
-            let size = little(file, offset + 4)? as usize;
-            match little(file, offset)? {
-                LOAD_DYLIB | LOAD_WEAK_DYLIB => {
-                    let name = offset + little(file, offset + 8)? as usize;
-                    let name = slice(file, name, (offset + size).saturating_sub(name))?;
-                    let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
-                    found.libraries.push(String::from_utf8_lossy(name).into_owned());
-                }
-                BUILD_VERSION => {
-                    let version = little(file, offset + 12)?;
-                    found.oldest_macos = Some((version >> 16, version >> 8 & 0xff));
-                }
-                CODE_SIGNATURE => {
-                    let start = little(file, offset + 8)? as usize;
-                    found.is_signature_valid = is_signed(file, start)?;
-                }
-                _ => {}
+/// Returns a description of a program that an arm64 Mac can start.
+///
+/// # Errors
+/// Returns a message that names the reason why it cannot, or where the file is truncated.
+pub fn check(file: &[u8]) -> Result<String, String> {
+    if little(file, 0)? != MAGIC_64 {
+        return Err("not a 64-bit Mach-O file".to_owned());
+    }
+    if (little(file, 4)?, little(file, 12)?) != (CPU_ARM64, EXECUTABLE) {
+        return Err("not a program for arm64".to_owned());
+    }
+    // A Mac with an arm64 processor ends programs whose signature does not cover the file.
+    let (mut libraries, mut oldest_macos, mut is_signature_valid) = (Vec::new(), None, false);
+    let mut offset = HEADER_BYTES;
+    for _ in 0..little(file, 16)? {
+        let size = little(file, offset + 4)? as usize;
+        match little(file, offset)? {
+            LOAD_DYLIB | LOAD_WEAK_DYLIB => {
+                let name = offset + little(file, offset + 8)? as usize;
+                let name = slice(file, name, (offset + size).saturating_sub(name))?;
+                let name = name.split(|byte| *byte == 0).next().unwrap_or_default();
+                libraries.push(String::from_utf8_lossy(name).into_owned());
             }
-            offset += size;
+            BUILD_VERSION => oldest_macos = Some(little(file, offset + 12)?),
+            CODE_SIGNATURE => is_signature_valid = is_signed(file, little(file, offset + 8)? as usize)?,
+            _ => {}
         }
-        Ok(found)
+        offset += size;
     }
-
-    /// Returns a description of a program that an arm64 Mac can start.
-    ///
-    /// # Errors
-    /// Returns a message that names the reason why it cannot.
-    pub fn check(self) -> Result<MachO, String> {
-        if (self.cpu, self.file_type) != (CPU_ARM64, EXECUTABLE) {
-            return Err(format!("not a program for arm64: {self:?}"));
-        }
-        let is_system = |library: &&String| SYSTEM.iter().any(|dir| library.starts_with(dir));
-        if let Some(library) = self.libraries.iter().find(|library| !is_system(library)) {
-            return Err(format!("needs {library}, which no Mac has"));
-        }
-        if self.libraries.is_empty() || self.oldest_macos.is_none() {
-            return Err(format!("names no library or no version of macOS: {self:?}"));
-        }
-        if !self.is_signature_valid {
-            return Err("its signature does not cover the file".to_owned());
-        }
-        Ok(self)
+    let is_system = |library: &&String| SYSTEM.iter().any(|dir| library.starts_with(dir));
+    if let Some(library) = libraries.iter().find(|library| !is_system(library)) {
+        return Err(format!("needs {library}, which no Mac has"));
     }
-}
-
-impl fmt::Display for MachO {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (major, minor) = self.oldest_macos.unwrap_or_default();
-        write!(f, "Mach-O for arm64, macOS {major}.{minor} or later, signed ad hoc; needs ")?;
-        f.write_str(&self.libraries.join(", "))
+    let Some(version) = oldest_macos.filter(|_| !libraries.is_empty()) else {
+        return Err("names no library or no version of macOS".to_owned());
+    };
+    if !is_signature_valid {
+        return Err("its signature does not cover the file".to_owned());
     }
+    let (major, minor, libraries) = (version >> 16, version >> 8 & 0xff, libraries.join(", "));
+    Ok(format!("Mach-O for arm64, macOS {major}.{minor} or later, signed ad hoc; needs {libraries}"))
 }
 
 /// Returns whether the hashes of the signature at this offset are those of the file's pages.
@@ -161,7 +119,7 @@ fn truncated(offset: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{CODE_DIRECTORY_MAGIC, MachO, SIGNATURE_MAGIC};
+    use super::{CODE_DIRECTORY_MAGIC, SIGNATURE_MAGIC, check};
     use sha2::{Digest, Sha256};
 
     /// Returns a signed program that needs this library.
@@ -185,10 +143,6 @@ mod tests {
 
     fn words(words: &[u32]) -> Vec<u8> {
         words.iter().flat_map(|word| word.to_le_bytes()).collect()
-    }
-
-    fn check(file: &[u8]) -> Result<String, String> {
-        MachO::parse(file)?.check().map(|found| found.to_string())
     }
 
     #[test]

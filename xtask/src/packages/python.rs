@@ -17,8 +17,6 @@ use std::{env, iter};
 const MINOR_MIN: u32 = 10;
 /// Newer versions than these are found only as `python3`.
 const MINOR_MAX: u32 = 20;
-/// The version that builds the wheel in tests.
-const MATURIN: &str = "maturin==1.16.0";
 /// Prints the minor version, if virtual environments with pip can be created.
 const PROBE: &str =
     "import ensurepip, sys, venv; print(sys.version_info[1] if sys.version_info[0] == 3 else 0)";
@@ -27,9 +25,9 @@ const KEPT: [&str; 4] = ["PATH", "LANG", "SSL_CERT_FILE", "CARGO_TARGET_DIR"];
 
 #[derive(Args)]
 pub struct PythonOptions {
-    /// Test the wheel that `cargo xtask dist` wrote to this directory [default: one of a debug build]
-    #[arg(long, value_name = "DIR")]
-    dist: Option<PathBuf>,
+    /// Test the wheel that `cargo xtask dist` wrote to this directory
+    #[arg(long, value_name = "DIR", default_value = "target/packages")]
+    dist: PathBuf,
 }
 
 /// Runs all checks of the package in one environment for each version.
@@ -40,17 +38,11 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
         return note_skipped("the Python package", &reason, "install python3 and python3-venv");
     };
     let environments = root.join("target/packages/python");
-    let wheel = match &options.dist {
-        Some(dist) => {
-            let dist = root.join(dist);
-            let Some(wheel) = wheel_for_host(&dist) else {
-                let reason =
-                    format!("`cargo xtask dist` has written no wheel for this machine to {}", dist.display());
-                return note_skipped("the Python package", &reason, "run it, and read its error");
-            };
-            wheel
-        }
-        None => build(root, newest.1, &environments)?,
+    let dist = root.join(&options.dist);
+    let Some(wheel) = wheel_for_host(&dist) else {
+        let reason =
+            format!("`cargo xtask dist` has written no wheel for this machine to {}", dist.display());
+        return note_skipped("the Python package", &reason, "run it, and read its error");
     };
     let package = root.join("packages/python");
     for (minor, program) in BTreeMap::from([oldest, newest]) {
@@ -60,12 +52,8 @@ pub fn python(root: &Path, options: &PythonOptions) -> io::Result<()> {
         // One version is enough to generate the models again.
         tools.extend((minor == newest.0).then_some("scripts/requirements.txt"));
         let python = create(program, &environment)?;
-        let mut install = pip(&python);
-        install
-            .arg(&wheel)
-            .args(tools.iter().flat_map(|file| ["--requirement", *file]))
-            .current_dir(&package);
-        succeed(&mut install)?;
+        let tools = tools.iter().flat_map(|file| ["--requirement", *file]);
+        succeed(pip(&python).arg(&wheel).args(tools).current_dir(&package))?;
         check(&python, &package)?;
     }
     Ok(())
@@ -104,20 +92,6 @@ fn check(python: &Path, package: &Path) -> io::Result<()> {
     module(&["-m", "ruff", "format", "--check", "--no-cache", "."])?;
     module(&["-m", "mypy", "--strict", "--cache-dir", "/dev/null"])?;
     module(&["-B", "-X", "dev", "-W", "error", "-m", "pytest", "-p", "no:cacheprovider", "--quiet"])
-}
-
-/// Builds the wheel, with a binary that shares the dependencies of the tests.
-fn build(root: &Path, program: &Path, environments: &Path) -> io::Result<PathBuf> {
-    let python = create(program, &environments.join("build"))?;
-    succeed(pip(&python).arg(MATURIN))?;
-    let wheels = environments.join("wheels");
-    if wheels.exists() {
-        fs::remove_dir_all(&wheels)?;
-    }
-    let maturin = ["-m", "maturin", "build", "--quiet", "--profile", "dev", "--locked", "--out"];
-    succeed(Command::new(&python).args(maturin).arg(&wheels).current_dir(root.join("packages/python")))?;
-    let wheel = fs::read_dir(&wheels)?.flatten().map(|entry| entry.path()).next();
-    wheel.ok_or_else(|| io::Error::other(format!("maturin wrote no wheel into {}", wheels.display())))
 }
 
 /// Creates an environment in place of an earlier one, and returns its interpreter.

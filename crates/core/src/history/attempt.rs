@@ -177,19 +177,15 @@ impl AttemptHistory {
 
     /// Returns the remedy for its fault. `None` if no attempt follows.
     pub fn remedy(&self) -> Option<Remedy> {
-        match self.end.as_ref()?.next {
-            AfterAttempt::Attempt { remedy, .. } => Some(remedy),
-            AfterAttempt::Check | AfterAttempt::Finish(_) => None,
-        }
+        let AfterAttempt::Attempt { remedy, .. } = self.end.as_ref()?.next else { return None };
+        Some(remedy)
     }
 
     /// Returns the planned wait after it, with the sweep. `None` if no attempt follows.
     pub fn planned_wait(&self) -> Option<Span> {
-        let ended = self.end.as_ref()?;
-        match &ended.next {
-            AfterAttempt::Attempt { at, .. } => Some(at.since(ended.at)),
-            AfterAttempt::Check | AfterAttempt::Finish(_) => None,
-        }
+        let end = self.end.as_ref()?;
+        let AfterAttempt::Attempt { at, .. } = &end.next else { return None };
+        Some(at.since(end.at))
     }
 
     /// Returns how long the run waited after it, as of `at`.

@@ -67,4 +67,4 @@ pub(super) fn has_commands(policy: &Policy) -> bool {
     policy.checks.as_ref().is_some_and(|checks| !checks.commands.is_empty())
 }
 
-pub(super) const CHECK_FAILED: Outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };
+const CHECK_FAILED: Outcome = Outcome { kind: OutcomeKind::CheckFailed, ..Outcome::DONE };

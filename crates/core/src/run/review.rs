@@ -3,7 +3,7 @@
 //! The reviewer runs after the commands of the check passed, while no other process of the run is alive. Work
 //! without a verdict is never done.
 
-use super::checks::{CHECK_FAILED, has_commands};
+use super::checks::has_commands;
 use super::decide::after_usage_limit;
 use super::{Phase, Run};
 use crate::api_call::ANSWER_MIN;
@@ -112,21 +112,9 @@ enum AfterReview {
 /// Returns the outcome of a run whose reviewer gave no verdict because of this fault. The work is unverified,
 /// unless the fault is one that a person or time must remove.
 fn without_verdict(fault: Fault, retry_at: Moment) -> Outcome {
-    match final_outcome(fault) {
-        kind @ OutcomeKind::RetryLater => {
-            Outcome { retry_at: Some(retry_at), ..Outcome::from_fault(kind, fault) }
-        }
-        kind @ OutcomeKind::NeedsPerson => Outcome::from_fault(kind, fault),
-        OutcomeKind::Done
-        | OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::NotStarted
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Partial
-        | OutcomeKind::Bug
-        | OutcomeKind::Cancelled
-        | OutcomeKind::Suspended => Outcome { fault: Some(fault), ..CHECK_FAILED },
-    }
+    let kind = final_outcome(fault);
+    let is_removable = matches!(kind, OutcomeKind::RetryLater | OutcomeKind::NeedsPerson);
+    let retry_at = (kind == OutcomeKind::RetryLater).then_some(retry_at);
+    let kind = if is_removable { kind } else { OutcomeKind::CheckFailed };
+    Outcome { retry_at, ..Outcome::from_fault(kind, fault) }
 }

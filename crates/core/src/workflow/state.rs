@@ -210,10 +210,7 @@ pub enum ItemStatus {
 impl WorkflowState {
     /// Returns the outcome of a finished workflow.
     pub fn outcome(&self) -> Option<Outcome> {
-        match self.stage {
-            WorkflowStage::Finished { outcome, .. } => Some(outcome),
-            WorkflowStage::New | WorkflowStage::Running | WorkflowStage::Suspended { .. } => None,
-        }
+        if let WorkflowStage::Finished { outcome, .. } = self.stage { Some(outcome) } else { None }
     }
 
     /// Returns the limits in force.
@@ -333,15 +330,7 @@ pub(super) fn is_done(outcome: &Outcome) -> bool {
 impl ItemState {
     /// Returns the outcome of an item whose run ended for good.
     pub fn outcome(&self) -> Option<Outcome> {
-        match self.status {
-            ItemStatus::Ended { outcome } => Some(outcome),
-            ItemStatus::Pending
-            | ItemStatus::Resuming { .. }
-            | ItemStatus::Live
-            | ItemStatus::Parked { .. }
-            | ItemStatus::Limited { .. }
-            | ItemStatus::Suspended => None,
-        }
+        if let ItemStatus::Ended { outcome } = self.status { Some(outcome) } else { None }
     }
 
     /// Returns the action that starts the planned run, or continues it after a takeover.

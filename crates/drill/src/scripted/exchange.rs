@@ -11,7 +11,6 @@ use super::failure::{self, Failure};
 use super::hooks;
 use super::init;
 use super::message_builder::Message;
-use super::model_request::RequestOutcome;
 use super::result::ExchangeEnd;
 use super::stdout::print_error;
 use super::tool_outcome::Outcome;
@@ -107,8 +106,8 @@ impl Agent {
             exchange.requests += 1;
             exchange.lost_in_stream = false;
             let message = match self.request_message(exchange)? {
-                RequestOutcome::Message(message) => message,
-                RequestOutcome::Failed(failure) => return Ok(self.fail(failure)),
+                Ok(message) => message,
+                Err(failure) => return Ok(self.fail(failure)),
             };
             self.bill(exchange, &message);
             let end = if message.complete {

@@ -2,11 +2,8 @@
 //! part of the protocol that a server with a few tools needs, and declares every tool from the start.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::io::{BufRead, BufReader, Lines, Write};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -14,8 +11,8 @@ use serde_json::{Value, json};
 use super::VERSION;
 use super::tool_outcome::Outcome;
 
-/// Time limit of a response. The servers of drills answer immediately.
-const ANSWER_WAIT: Duration = Duration::from_secs(10);
+/// Error of a server that has exited.
+const CLOSED: &str = "MCP error -32000: Connection closed";
 /// The supported version of the protocol.
 const PROTOCOL: &str = "2025-11-25";
 
@@ -50,7 +47,7 @@ struct Server {
 #[derive(Debug)]
 struct Connection {
     child: Child,
-    lines: Receiver<String>,
+    lines: Lines<BufReader<ChildStdout>>,
     requests: u64,
 }
 
@@ -129,12 +126,7 @@ impl Connection {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| error.to_string())?;
-        let stdout = child.stdout.take();
-        let (sender, lines) = channel();
-        thread::spawn(move || {
-            let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
-            lines.map_while(Result::ok).try_for_each(|line| sender.send(line))
-        });
+        let lines = BufReader::new(child.stdout.take().ok_or(CLOSED)?).lines();
         let mut connection = Connection { child, lines, requests: 0 };
         let client = json!({"protocolVersion": PROTOCOL, "capabilities": {},
             "clientInfo": {"name": "claude-code", "version": VERSION}});
@@ -147,25 +139,14 @@ impl Connection {
         self.requests += 1;
         let id = self.requests;
         self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))?;
-        let deadline = Instant::now() + ANSWER_WAIT;
-        loop {
-            let remaining = deadline.saturating_duration_since(Instant::now());
-            let line = self.lines.recv_timeout(remaining).map_err(|error| match error {
-                RecvTimeoutError::Timeout => format!("MCP request timed out: {method}"),
-                RecvTimeoutError::Disconnected => "MCP error -32000: Connection closed".to_owned(),
-            })?;
-            // Drills ignore all other messages of a server.
-            match serde_json::from_str::<Value>(&line) {
-                Ok(answer) if answer["id"] == id => return parse_response(&answer),
-                Ok(_) | Err(_) => {}
-            }
-        }
+        // A server answers immediately. Drills ignore all its other messages.
+        let answers = self.lines.by_ref().map_while(Result::ok);
+        let mut answers = answers.filter_map(|line| serde_json::from_str::<Value>(&line).ok());
+        parse_response(&answers.find(|answer| answer["id"] == id).ok_or(CLOSED)?)
     }
 
     fn write(&mut self, message: &Value) -> Result<(), String> {
-        let Some(stdin) = &mut self.child.stdin else {
-            return Err("MCP error -32000: Connection closed".to_owned());
-        };
+        let stdin = self.child.stdin.as_mut().ok_or(CLOSED)?;
         stdin.write_all(format!("{message}\n").as_bytes()).map_err(|error| error.to_string())
     }
 }

@@ -10,17 +10,12 @@ pub(super) struct Message {
     /// The message as `message_start` announced it: without content, with its usage.
     pub head: Value,
     pub blocks: Vec<Value>,
-    open: Option<OpenBlock>,
+    /// The incomplete block, and its text so far.
+    open: Option<(Value, String)>,
     pub stop_reason: Option<String>,
     pub usage: Value,
     /// Whether the final usage arrived. It completes the message, even without `message_stop`.
     pub complete: bool,
-}
-
-#[derive(Debug, Clone)]
-struct OpenBlock {
-    block: Value,
-    text: String,
 }
 
 impl Message {
@@ -41,18 +36,21 @@ impl Message {
                 self.id = self.head["id"].as_str().unwrap_or_default().to_owned();
                 self.usage = self.head["usage"].clone();
             }
-            "content_block_start" => {
-                self.open = Some(OpenBlock { block: event["content_block"].clone(), text: String::new() });
-            }
+            "content_block_start" => self.open = Some((event["content_block"].clone(), String::new())),
             "content_block_delta" => {
                 let delta = &event["delta"];
                 let piece = delta["text"].as_str().or(delta["partial_json"].as_str());
-                if let (Some(open), Some(piece)) = (&mut self.open, piece) {
-                    open.text.push_str(piece);
+                if let (Some((_, text)), Some(piece)) = (&mut self.open, piece) {
+                    text.push_str(piece);
                 }
             }
             "content_block_stop" => {
-                let block = self.open.take()?.close();
+                let (mut block, text) = self.open.take()?;
+                if block["type"] == "tool_use" {
+                    block["input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({}));
+                } else {
+                    block["text"] = json!(text);
+                }
                 self.blocks.push(block.clone());
                 return Some(block);
             }
@@ -78,8 +76,8 @@ impl Message {
 
     /// Returns the text of the incomplete block, or `None` if it is not a text block or is empty.
     pub(super) fn open_text(&self) -> Option<&str> {
-        let open = self.open.as_ref()?;
-        (open.block["type"] == "text" && !open.text.is_empty()).then_some(open.text.as_str())
+        let (block, text) = self.open.as_ref()?;
+        (block["type"] == "text" && !text.is_empty()).then_some(text.as_str())
     }
 
     pub(super) fn tool_calls(&self) -> impl Iterator<Item = &Value> {
@@ -98,17 +96,6 @@ impl Message {
         message["usage"] = usage.clone();
         message["stop_reason"] = json!(stop_reason);
         message
-    }
-}
-
-impl OpenBlock {
-    fn close(self) -> Value {
-        let Self { mut block, text } = self;
-        match block["type"].as_str() {
-            Some("tool_use") => block["input"] = serde_json::from_str(&text).unwrap_or_else(|_| json!({})),
-            _ => block["text"] = json!(text),
-        }
-        block
     }
 }
 

@@ -19,20 +19,15 @@ use super::{VERSION, init};
 /// Interval between reports of a long wait.
 const ANNOUNCE_EVERY: Duration = Duration::from_secs(30);
 
-pub(super) enum RequestOutcome {
-    /// A message, or the received part of a message whose stream was lost after usable content.
-    Message(Message),
-    Failed(Failure),
-}
-
-enum RawOutcome {
-    Message(Message),
-    /// No message. Contains the status of the response, if there was one.
-    Failed(Option<u16>, RetryDecision, Failure),
-}
+/// No message: the status of the response, if there was one, the reaction and the failure to report.
+type Rejection = Box<(Option<u16>, RetryDecision, Failure)>;
 
 impl Agent {
-    pub(super) fn request_message(&mut self, exchange: &mut Exchange) -> Result<RequestOutcome, Stop> {
+    /// Returns a message, or the received part of a message whose stream was lost after usable content.
+    pub(super) fn request_message(
+        &mut self,
+        exchange: &mut Exchange,
+    ) -> Result<Result<Message, Failure>, Stop> {
         let (mut attempt, mut silent_retries, mut stream) = (0, 0, true);
         if self.flags.partial_messages {
             self.out.system("status", json!({"status": "requesting"}));
@@ -42,15 +37,15 @@ impl Agent {
             let outcome = self.send_once(exchange, stream);
             self.api_time += started.elapsed();
             let (status, decision, failure) = match outcome? {
-                RawOutcome::Message(message) => return Ok(RequestOutcome::Message(message)),
-                RawOutcome::Failed(status, decision, failure) => (status, decision, failure),
+                Ok(message) => return Ok(Ok(message)),
+                Err(rejection) => *rejection,
             };
             match decision {
-                RetryDecision::GiveUp => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::GiveUp => return Ok(Err(failure)),
                 RetryDecision::RetryWithoutStreaming if stream => stream = false,
-                RetryDecision::RetryWithoutStreaming => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::RetryWithoutStreaming => return Ok(Err(failure)),
                 RetryDecision::RetrySilently(at_most) if silent_retries < at_most => silent_retries += 1,
-                RetryDecision::RetrySilently(_) => return Ok(RequestOutcome::Failed(failure)),
+                RetryDecision::RetrySilently(_) => return Ok(Err(failure)),
                 RetryDecision::Retry { at_most, after_s } => {
                     let retries = self.environment.max_retries;
                     if attempt >= retries {
@@ -59,12 +54,12 @@ impl Agent {
                             stream = false;
                             continue;
                         }
-                        return Ok(RequestOutcome::Failed(failure));
+                        return Ok(Err(failure));
                     }
                     attempt += 1;
                     self.wait_to_retry(attempt, retries, status, after_s)?;
                     if at_most.is_some_and(|limit| attempt >= limit) {
-                        return Ok(RequestOutcome::Failed(failure));
+                        return Ok(Err(failure));
                     }
                 }
             }
@@ -103,9 +98,13 @@ impl Agent {
         }
     }
 
-    fn send_once(&mut self, exchange: &mut Exchange, stream: bool) -> Result<RawOutcome, Stop> {
+    fn send_once(
+        &mut self,
+        exchange: &mut Exchange,
+        stream: bool,
+    ) -> Result<Result<Message, Rejection>, Stop> {
         let Some(request) = self.request(stream) else {
-            return Ok(lost(failure::from_connection_error(ErrorKind::ConnectionRefused)));
+            return Ok(Err(lost(failure::from_connection_error(ErrorKind::ConnectionRefused))));
         };
         self.serial += 1;
         let call = self.serial;
@@ -118,7 +117,7 @@ impl Agent {
         // Later chunks of this response are discarded.
         drop(pending);
         let outcome = result?;
-        if matches!(outcome, RawOutcome::Failed(..)) && message.has_started() {
+        if outcome.is_err() && message.has_started() {
             exchange.lost_in_stream = true;
             self.bill(exchange, &message);
             self.abandon(&message);
@@ -126,7 +125,7 @@ impl Agent {
         Ok(outcome)
     }
 
-    fn receive(&mut self, message: &mut Message, call: u64) -> Result<RawOutcome, Stop> {
+    fn receive(&mut self, message: &mut Message, call: u64) -> Result<Result<Message, Rejection>, Stop> {
         let (mut headers, mut last_ping) = (None, Instant::now());
         loop {
             let piece = match self.wait(None)? {
@@ -150,26 +149,26 @@ impl Agent {
                     let is_stop = event["type"] == "message_stop";
                     self.stream_event(message, event);
                     if is_stop {
-                        return Ok(self.finish(message, headers.as_ref()));
+                        return Ok(Ok(self.finish(message, headers.as_ref())));
                     }
                 }
                 ResponseChunk::Event(None) => {}
                 ResponseChunk::Whole { status: 200, headers, body } => {
                     let parsed = serde_json::from_slice(&body).ok();
                     let Some(whole) = parsed.and_then(Message::from_json) else {
-                        return Ok(useless(failure::from_malformed_response(body.len())));
+                        return Ok(Err(useless(failure::from_malformed_response(body.len()))));
                     };
                     *message = whole;
                     for block in &message.blocks {
                         self.emit_block(message, block);
                     }
-                    return Ok(self.finish(message, Some(&headers)));
+                    return Ok(Ok(self.finish(message, Some(&headers))));
                 }
                 ResponseChunk::Whole { status, headers, body } => {
                     let body = serde_json::from_slice(&body).unwrap_or_default();
-                    return Ok(self.reject(&ErrorResponse { status, headers, body }));
+                    return Ok(Err(self.reject(&ErrorResponse { status, headers, body })));
                 }
-                ResponseChunk::Failed(kind) => return Ok(lost(failure::from_connection_error(kind))),
+                ResponseChunk::Failed(kind) => return Ok(Err(lost(failure::from_connection_error(kind)))),
                 ResponseChunk::End(is_proper) => {
                     return Ok(self.end_without_stop(message, is_proper, headers.as_ref()));
                 }
@@ -177,18 +176,18 @@ impl Agent {
         }
     }
 
-    fn reject(&mut self, response: &ErrorResponse) -> RawOutcome {
+    fn reject(&mut self, response: &ErrorResponse) -> Rejection {
         let oauth = self.environment.is_oauth();
         let (decision, failure) = failure::from_error_response(response, oauth, &self.model);
         self.emit_limits(&response.headers);
-        RawOutcome::Failed(Some(response.status), decision, failure)
+        Box::new((Some(response.status), decision, failure))
     }
 
-    fn finish(&mut self, message: &Message, headers: Option<&HeaderMap>) -> RawOutcome {
+    fn finish(&mut self, message: &Message, headers: Option<&HeaderMap>) -> Message {
         if let Some(headers) = headers {
             self.emit_limits(headers);
         }
-        RawOutcome::Message(message.clone())
+        message.clone()
     }
 
     /// Returns the outcome of a stream that ended without `message_stop`.
@@ -197,17 +196,17 @@ impl Agent {
         message: &Message,
         is_proper: bool,
         headers: Option<&HeaderMap>,
-    ) -> RawOutcome {
+    ) -> Result<Message, Rejection> {
         if message.complete || !message.blocks.is_empty() {
             if !message.complete {
                 self.abandon(message);
             }
-            return self.finish(message, headers);
+            return Ok(self.finish(message, headers));
         }
         if is_proper && !message.has_started() {
-            return useless(failure::from_malformed_response(0));
+            return Err(useless(failure::from_malformed_response(0)));
         }
-        lost(failure::from_connection_error(ErrorKind::ConnectionReset))
+        Err(lost(failure::from_connection_error(ErrorKind::ConnectionReset)))
     }
 
     /// Returns the next request, or `None` without a usable address of the API.
@@ -239,13 +238,13 @@ impl Agent {
 }
 
 /// No response, or one that broke off.
-fn lost(failure: Failure) -> RawOutcome {
-    RawOutcome::Failed(None, RetryDecision::Retry { at_most: None, after_s: None }, failure)
+fn lost(failure: Failure) -> Rejection {
+    Box::new((None, RetryDecision::Retry { at_most: None, after_s: None }, failure))
 }
 
 /// A stream without usable content. A request without streaming may succeed.
-fn useless(failure: Failure) -> RawOutcome {
-    RawOutcome::Failed(None, RetryDecision::RetryWithoutStreaming, failure)
+fn useless(failure: Failure) -> Rejection {
+    Box::new((None, RetryDecision::RetryWithoutStreaming, failure))
 }
 
 fn merge_neighbors(messages: &[Value]) -> Vec<Value> {

@@ -38,10 +38,8 @@ pub(super) fn run(flags: &Flags, environment: &Environment) -> Option<u8> {
     let result = if let Some(file) = value(REPLAY) {
         let code = value(REPLAY_EXIT).and_then(|code| code.parse().ok()).unwrap_or(0);
         copy(Path::new(&file)).map(|()| code)
-    } else if let Some(size) = value(FLOOD) {
-        flood(flags, environment, &Flood::parse(&size)).map(|()| 0)
     } else {
-        flood(flags, environment, &Flood { count: 0, bytes: 0, lines_per_second: None }).map(|()| 0)
+        flood(flags, environment, value(FLOOD).as_deref().unwrap_or("0")).map(|()| 0)
     };
     // A closed stdout is not a failure; an unreadable recording is.
     Some(result.unwrap_or(1))
@@ -70,26 +68,12 @@ fn copy(file: &Path) -> io::Result<()> {
     stdout.flush()
 }
 
-struct Flood {
-    count: u32,
-    bytes: usize,
-    /// `None` to write as fast as possible.
-    lines_per_second: Option<u32>,
-}
-
-impl Flood {
-    fn parse(text: &str) -> Self {
-        let mut numbers = text.split(':').map(str::parse::<u32>);
-        let mut next = || numbers.next().and_then(Result::ok);
-        Self {
-            count: next().unwrap_or(0),
-            bytes: next().unwrap_or(1200) as usize,
-            lines_per_second: next().filter(|rate| *rate > 0),
-        }
-    }
-}
-
-fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<()> {
+/// Writes the events of [`FLOOD`].
+fn flood(flags: &Flags, environment: &Environment, size: &str) -> io::Result<()> {
+    let mut numbers = size.split(':').map(str::parse::<u32>);
+    let mut next = || numbers.next().and_then(Result::ok);
+    let (count, bytes) = (next().unwrap_or(0), next().unwrap_or(1200));
+    let lines_per_second = next().filter(|rate| *rate > 0);
     let mut rng = Rng::new(environment.seed);
     let session_id = flags.session_id.clone().or_else(|| flags.resume.clone()).unwrap_or_else(|| rng.uuid());
     let model = flags.model.as_deref().unwrap_or("claude-sonnet-4-5");
@@ -97,11 +81,11 @@ fn flood(flags: &Flags, environment: &Environment, flood: &Flood) -> io::Result<
     let mut out = EventWriter::new(false, session_id, rng);
     out.system("init", init::event(&environment.cwd, &init::tools(flags), model, mode));
     // The fields around the text are about 300 bytes.
-    let text = "x".repeat(flood.bytes.saturating_sub(300));
+    let text = "x".repeat(bytes.saturating_sub(300) as usize);
     let started = Instant::now();
     let mut stdout = BufWriter::with_capacity(1 << 16, io::stdout());
-    for index in 0..flood.count {
-        if let Some(rate) = flood.lines_per_second {
+    for index in 0..count {
+        if let Some(rate) = lines_per_second {
             stdout.flush()?;
             // Due times are absolute, so that the lines after a late one catch up.
             let due = Duration::from_secs(1) * index / rate;

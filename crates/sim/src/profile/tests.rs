@@ -1,4 +1,4 @@
-use super::{Profile, Rate, RunCounts};
+use super::{Profile, Rate, count_faults};
 use crate::sim_run::{SimRun, Trace};
 use crate::{Coverage, seed_plan};
 use longhaul_core::{Fault, RunHistory};
@@ -49,9 +49,7 @@ fn profile_counts_faults_of_past_runs() {
         sim_run.run().expect("no oracle is violated");
         runs.push(RunHistory::new(sim_run.journal.iter().map(|(at, record)| (*at, record))));
     }
-    let mut counts = RunCounts::default();
-    runs.iter().for_each(|history| counts.add(history));
-    let fault_count: u64 = counts.faults.values().sum();
+    let fault_count: u64 = count_faults(&runs).values().sum();
     assert_eq!(fault_count, Fault::ALL.iter().map(|fault| coverage.attempts_with(*fault)).sum::<u64>());
     let profile = Profile::from_runs(&runs).expect("the runs contain work");
     assert!(profile.check().is_ok());
