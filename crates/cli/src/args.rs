@@ -197,7 +197,6 @@ impl Cli {
     }
 }
 
-/// Returns whether the parsed command reserves stdout for a run's events.
 pub fn streams_events_to_stdout(matches: &ArgMatches) -> bool {
     matches
         .subcommand()

@@ -153,7 +153,6 @@ impl Judge for ClaudeJudge {
     }
 }
 
-/// Returns the model that these variables name, in the same order of precedence as for the API judge.
 fn model(variable: impl Fn(&str) -> Option<String>) -> String {
     longhaul_playbook::settings::model(variable).unwrap_or_else(|| MODEL.to_owned())
 }

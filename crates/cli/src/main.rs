@@ -72,7 +72,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the exit code of a command, and prints its error.
 fn exit_code(result: Result<u8, Failure>) -> ExitCode {
     result.map_or_else(
         |failure| {

@@ -166,7 +166,6 @@ impl WorkflowHistory {
         })
     }
 
-    /// Returns the outcome of a finished workflow.
     pub fn outcome(&self) -> Option<OutcomeKind> {
         self.workflow.state().outcome().map(|outcome| outcome.kind)
     }
@@ -194,7 +193,6 @@ impl WorkflowHistory {
         }
     }
 
-    /// Returns what happens next and the commands to type.
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
         let id = self.dir.id();
         let recover = vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")];
@@ -231,7 +229,6 @@ impl WorkflowHistory {
         }
     }
 
-    /// Describes what a supervised workflow does now.
     fn activity(&self, clock: &TimeFormat) -> String {
         let items = self.status.phases.iter().flat_map(|phase| &phase.items);
         let live = items.filter(|item| item.status == "running").count() as u64;

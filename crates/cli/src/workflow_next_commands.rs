@@ -58,7 +58,6 @@ pub fn notified_workflow_command(status: &WorkflowStatus, outcome: Option<Outcom
     next.unwrap_or_else(|| format!("longhaul show {id}"))
 }
 
-/// Returns the commands that drop git worktrees of the project, given with their branches.
 pub fn commands_to_drop_worktrees(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
     let git = format!("git -C {}", quoted(&project.to_string_lossy()));
     let drop = |(dir, branch): &(PathBuf, String)| {

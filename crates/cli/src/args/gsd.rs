@@ -41,7 +41,6 @@ pub enum GsdCommand {
 }
 
 impl GsdCommand {
-    /// Returns the flags of a command that calls a model.
     pub fn call(&self) -> Option<&GsdCallArgs> {
         match self {
             GsdCommand::NewProject(args) => Some(&args.call),

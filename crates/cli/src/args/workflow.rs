@@ -90,7 +90,6 @@ impl LoopArgs {
         self.parameters.iter().cloned().chain(stage).chain(verbose_logs).collect()
     }
 
-    /// Returns the phases to leave out.
     pub fn all_skipped(&self) -> Vec<String> {
         self.skip.iter().cloned().chain(self.no_review.then(|| "review".to_owned())).collect()
     }

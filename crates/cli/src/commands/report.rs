@@ -125,7 +125,6 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
     format!("{runs}; generated {}.", clock.minute(report.generated_at.0))
 }
 
-/// Notes that qualify the amounts of the summary.
 fn notes(report: &ReportData) -> Vec<String> {
     let mut notes = Vec::new();
     if report.summary.estimated_cost.0 > Usd::ZERO {
@@ -151,7 +150,6 @@ pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: b
     }
 }
 
-/// Returns the text as a sentence: capitalized, with a full stop.
 fn sentence(text: &str) -> String {
     capital(text) + "."
 }
@@ -178,7 +176,6 @@ fn problems<'a>(workflow: &'a ReportWorkflow, clock: &'a TimeFormat) -> impl Ite
     workflow.problems.iter().map(|problem| sentence(problem.trim_end_matches('.'))).chain(retry)
 }
 
-/// Returns the number of workflows with each health.
 fn workflow_counts(report: &ReportData) -> String {
     let mut counts: BTreeMap<RunHealth, u32> = BTreeMap::new();
     for workflow in &report.workflows {
@@ -249,7 +246,6 @@ fn calls_heading(run: &ReportRun) -> String {
     }
 }
 
-/// Returns the name of a model, or a placeholder if it is unknown.
 fn model_name(model: &str) -> &str {
     if model.is_empty() { "(unknown)" } else { model }
 }

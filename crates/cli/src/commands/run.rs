@@ -71,12 +71,10 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Records the origins of the values.
     pub fn configured(self, configured: &ConfiguredValues) -> PreparedRun {
         PreparedRun { origins: configured.origins(self.preset), ..self }
     }
 
-    /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
         super::dry_run::print(&self.spec, self.preset, &self.origins, format)
     }

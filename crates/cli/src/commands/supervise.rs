@@ -37,7 +37,6 @@ impl DisplayOptions {
     }
 }
 
-/// Returns a supervisor of the runs in this home, with this program as helper of its agents.
 pub fn supervisor(home: &Home) -> Supervisor {
     Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
 }

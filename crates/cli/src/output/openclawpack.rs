@@ -21,7 +21,6 @@ struct SixKeys<'a, R> {
     duration_ms: Span,
 }
 
-/// Formats an envelope as that program's JSON.
 pub fn json<R: Serialize>(envelope: &Envelope<R>) -> String {
     pretty(&SixKeys {
         success: envelope.success,
@@ -51,7 +50,6 @@ pub fn retry_line(record: &Record, state: &State, policy: &Policy) -> Option<Str
     Some(format!("Transient error attempt {retry}/{retries_max}, retrying in {delay:.1}s: {error}"))
 }
 
-/// Formats an envelope as that program's text.
 pub fn text<R: Serialize>(envelope: &Envelope<R>) -> String {
     let mut parts = vec![format!("Status: {}", if envelope.success { "SUCCESS" } else { "FAILED" })];
     let result = match serde_json::to_value(&envelope.result).expect("a result has only string keys") {

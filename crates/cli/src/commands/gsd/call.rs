@@ -229,7 +229,6 @@ impl Call<'_> {
         attach::follow(self.caller.global, dir, self.events, self.caller.args.detached)
     }
 
-    /// Starts a run, in an earlier session if there is one.
     fn start(&self, session: Option<SessionId>, note: Option<String>) -> Result<u8, Failure> {
         let Caller { global, project_dir, args, .. } = self.caller;
         let slash_command = match &self.repeat.slash_command {
@@ -265,7 +264,6 @@ pub fn lock_dir(dir: &File, tries: u32) -> Result<(), TryLockError> {
     dir.try_lock()
 }
 
-/// Returns the prompt of a command: the slash command with its arguments, and the notes after it.
 pub fn prompt(slash_command: &str, arguments: &str, is_continued: bool, note: Option<&str>) -> String {
     let notes = is_continued.then_some(CONTINUED).into_iter().chain(note);
     let notes: String = notes.map(|note| format!("\n\n{note}")).collect();

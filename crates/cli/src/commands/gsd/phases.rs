@@ -57,7 +57,6 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
     supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.call.detached)
 }
 
-/// Returns the newest workflow of this command on the project, unless it has finished.
 fn unfinished(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
     let is_here = |dir: &WorkflowDir| {
         dir.plan().is_ok_and(|plan| {
@@ -170,7 +169,6 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
     })
 }
 
-/// Returns the shell command that checks the work of a phase.
 fn check(phase: &PhaseId, is_plan: bool) -> Result<String, Failure> {
     let planned = if is_plan { " --planned" } else { "" };
     own_check(&format!("gsd verify-phase {phase}{planned} --output-format text"))

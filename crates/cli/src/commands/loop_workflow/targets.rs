@@ -70,7 +70,6 @@ async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<Work
     })
 }
 
-/// Resumes a finished workflow, perhaps with other limits.
 pub fn resume(
     global: &GlobalArgs,
     args: &ResumeArgs,

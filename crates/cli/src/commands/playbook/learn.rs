@@ -228,7 +228,6 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>) -> Result<WorkerReport, Da
     }
 }
 
-/// Returns the configured prompts and the rule for duplicates.
 pub(super) fn learn_rules() -> LearnRules {
     let (threshold, warning) = project::similarity_threshold();
     if let Some(warning) = warning {

@@ -97,7 +97,6 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
     attach::follow(global, dir, &args.events, args.detached)
 }
 
-/// Prints how the run finished. Spends nothing.
 fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let followed =
         runtime::new()?.block_on(supervisor(home).observe(RunStart::Attach(dir.clone()), &mut NoObserver));
