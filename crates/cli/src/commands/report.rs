@@ -28,13 +28,12 @@ use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
-use destination::ReportDestination;
 use jiff::Zoned;
 use longhaul_core::{Dollars, Moment, Span, Usd};
 use run_health::RunHealth;
 use run_timeline::TimelineAttempt;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workflows::ReportWorkflow;
 
 // Default period of a report: reports are often made once a day.
@@ -45,20 +44,9 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let format = format(global, args)?;
     let home = open_home::locate()?;
     let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
-    let destination = match (&args.output, format) {
-        (Some(path), _) => ReportDestination::new(path)?,
-        (None, ReportFormat::Html) => {
-            let subject = match &target {
-                Some(RunOrWorkflow::Run(dir)) => dir.id().to_string(),
-                Some(RunOrWorkflow::Workflow(dir)) => dir.id().to_string(),
-                None => now.date().to_string(),
-            };
-            ReportDestination::in_home(&home, &format!("report-{subject}.html"))?
-        }
-        (None, ReportFormat::Text | ReportFormat::Json) => ReportDestination::Stdout,
-    };
     let at = output::now();
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
+    let subject = target.as_ref().map_or_else(|| now.date().to_string(), |target| target.id().to_string());
     let ((run, since), inputs, workflows) = match target {
         Some(RunOrWorkflow::Run(dir)) => {
             let runs = vec![gather::one(&dir, at)];
@@ -81,7 +69,12 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
         ReportFormat::Text => text::text(&report, &clock),
         ReportFormat::Json => output::pretty(&report),
     };
-    if let Some(path) = destination.write(&rendered)? {
+    let path = match (&args.output, format) {
+        (Some(path), _) => path.clone(),
+        (None, ReportFormat::Html) => destination::path_in_home(&home, &format!("report-{subject}.html"))?,
+        (None, ReportFormat::Text | ReportFormat::Json) => PathBuf::from("-"),
+    };
+    if let Some(path) = destination::write(&path, &rendered)? {
         output::print_text(&format!("{}\n", path.display()));
     }
     Ok(0)
