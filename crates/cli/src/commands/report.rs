@@ -8,7 +8,7 @@ mod data;
 mod destination;
 mod gather;
 mod html;
-mod run_health;
+pub mod run_health;
 mod run_timeline;
 mod spend;
 mod text;
