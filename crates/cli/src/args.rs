@@ -94,6 +94,9 @@ pub struct GlobalArgs {
     /// The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
     #[arg(long, global = true, hide_short_help = true)]
     pub no_pager: bool,
+    /// Marks the supervisor that `--detach` starts. It has no terminal.
+    #[arg(long, global = true, hide = true)]
+    pub detached: bool,
     #[command(flatten)]
     pub configured: ConfigSourceArgs,
 }

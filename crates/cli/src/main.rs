@@ -137,7 +137,7 @@ fn run() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::run_or_workflow::resume(&cli.global, &args, matches),
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
-        Command::Research(args) => commands::research::research(&cli.global, &args),
+        Command::Research(args) => commands::research::research(&cli.global, &args, matches),
         Command::Loop(args) => commands::loop_workflow::run(&cli.global, &args, matches),
         Command::Gsd(args) => commands::gsd::gsd(&cli.global, &args, matches),
         Command::Hint(args) => commands::hint::hint(&args),

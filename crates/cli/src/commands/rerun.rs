@@ -56,7 +56,7 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let display = DisplayOptions::open(global, &EventsArgs::default(), false)?;
+        let display = DisplayOptions::open(global, &EventsArgs::default())?;
         let started = supervise_and_print(global, display, &home, request.into());
         let exit_code = match started {
             // The other tasks do not depend on this one.

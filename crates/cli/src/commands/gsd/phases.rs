@@ -54,7 +54,7 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
         return loop_workflow::print_dry_run(&request, global);
     }
     let home = open_home::open()?;
-    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.call.detached)
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)))
 }
 
 fn unfinished(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
@@ -79,7 +79,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         let hint = format!("continue it with `longhaul {verb} {id}`, or stop it with `longhaul cancel {id}`");
         return Err(Failure::not_started(error, hint));
     }
-    if is_running && caller.args.detached {
+    if is_running && caller.global.detached {
         detach::announce(&id, dir.path());
         return Ok(0);
     }
@@ -87,7 +87,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         return loop_workflow::attach(caller.global, home, dir);
     }
     print_status(&format!("recovering workflow {id}"));
-    supervise_and_print(caller.global, home, WorkflowStart::Recover(dir), caller.args.detached)
+    supervise_and_print(caller.global, home, WorkflowStart::Recover(dir))
 }
 
 /// A phase with a command that it needs.
