@@ -94,6 +94,9 @@ pub struct GlobalArgs {
     /// The pager is `LONGHAUL_PAGER`, else `PAGER`, else `less`.
     #[arg(long, global = true, hide_short_help = true)]
     pub no_pager: bool,
+    /// Marks the supervisor that `--detach` starts. It has no terminal.
+    #[arg(long, global = true, hide = true)]
+    pub detached: bool,
     #[command(flatten)]
     pub configured: ConfigSourceArgs,
 }
@@ -197,7 +200,6 @@ impl Cli {
     }
 }
 
-/// Returns whether the parsed command reserves stdout for a run's events.
 pub fn streams_events_to_stdout(matches: &ArgMatches) -> bool {
     matches
         .subcommand()

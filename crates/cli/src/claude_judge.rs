@@ -153,7 +153,6 @@ impl Judge for ClaudeJudge {
     }
 }
 
-/// Returns the model that these variables name, in the same order of precedence as for the API judge.
 fn model(variable: impl Fn(&str) -> Option<String>) -> String {
     longhaul_playbook::settings::model(variable).unwrap_or_else(|| MODEL.to_owned())
 }
@@ -172,10 +171,10 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeE
     let Envelope { success, result, errors, usage, run, .. } = printed;
     if success {
         let tokens = Tokens {
-            input: usage.input_tokens,
-            output: usage.output_tokens,
-            cache_read: usage.cache_read_input_tokens,
-            cache_write: usage.cache_creation_input_tokens,
+            input: usage.tokens.input_tokens,
+            output: usage.tokens.output_tokens,
+            cache_read: usage.tokens.cache_read_input_tokens,
+            cache_write: usage.tokens.cache_creation_input_tokens,
         };
         let model = run.model.unwrap_or_else(|| model.to_owned());
         // The run has already counted its cost.

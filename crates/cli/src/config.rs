@@ -68,7 +68,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Formats a value as a configuration file contains it.
 pub fn format_value(kind: ValueKind, values: &[String]) -> String {
     let quoted = |text: &String| serde_json::Value::from(text.as_str()).to_string();
     let first = values.first().map(String::as_str);

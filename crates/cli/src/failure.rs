@@ -20,7 +20,6 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// Returns the message and the hint as text.
     pub fn text(&self) -> String {
         let hint = self.hint.iter().filter(|hint| !hint.is_empty());
         hint.fold(self.error.clone(), |text, hint| format!("{text}\nhint: {hint}"))

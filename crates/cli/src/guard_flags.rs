@@ -48,7 +48,6 @@ pub fn check_skill_commands(guards: &Guards, agent_args: &[String]) -> Result<()
     check_agent_args("guards of commands", guards.must_disable_skill_commands(), agent_args)
 }
 
-/// Returns patterns as the user wrote them.
 pub fn texts(patterns: &[impl ToString]) -> Vec<String> {
     patterns.iter().map(ToString::to_string).collect()
 }
@@ -58,7 +57,6 @@ pub fn url_list(source: &str, text: &str) -> Result<Vec<UrlPattern>, Failure> {
     url_patterns(text).or_usage(format!("cannot read {source}"), LIST_HINT)
 }
 
-/// Returns the hosts that the flag allows, or `None` if the flag is not given.
 pub fn network(args: &RunArgs) -> Result<Option<Vec<String>>, Failure> {
     if args.network.is_empty() {
         return Ok(None);

@@ -183,7 +183,6 @@ fn path_hint(kind: io::ErrorKind) -> Option<String> {
     Some(hint.to_owned())
 }
 
-/// Returns what the user can do about a channel that cannot be used.
 pub fn channel_hint(error: &ChannelError) -> &'static str {
     match error {
         ChannelError::InvalidTopic | ChannelError::IncompleteUrl | ChannelError::UrlWithPassword => {
@@ -198,7 +197,6 @@ pub fn channel_hint(error: &ChannelError) -> &'static str {
     }
 }
 
-/// Returns what the user can do about an agent that cannot be started.
 pub fn agent_hint(error: &AgentError) -> &'static str {
     match error {
         AgentError::NotFound { .. } => {

@@ -11,7 +11,6 @@ mod config;
 mod configured_values;
 mod failure;
 mod figures;
-mod flag_order;
 mod guard_flags;
 mod hints;
 mod limit_flags;
@@ -72,7 +71,6 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the exit code of a command, and prints its error.
 fn exit_code(result: Result<u8, Failure>) -> ExitCode {
     result.map_or_else(
         |failure| {
@@ -106,7 +104,7 @@ fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let of_openclawpack = openclawpack::arguments(&arguments);
     let is_openclawpack = of_openclawpack.is_some();
-    let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
+    let typed = of_openclawpack.unwrap_or(arguments);
     let configured = match config::arguments::configure(&mut command, &typed, &[]) {
         Ok(configured) => configured,
         Err(failure) => return exit_code(Err(failure)),
@@ -139,7 +137,7 @@ fn run() -> ExitCode {
         Command::Run(args) => commands::run::run(&cli.global, &args),
         Command::Resume(args) => commands::run_or_workflow::resume(&cli.global, &args, matches),
         Command::Rerun(args) => commands::rerun::rerun(&cli.global, &args),
-        Command::Research(args) => commands::research::research(&cli.global, &args),
+        Command::Research(args) => commands::research::research(&cli.global, &args, matches),
         Command::Loop(args) => commands::loop_workflow::run(&cli.global, &args, matches),
         Command::Gsd(args) => commands::gsd::gsd(&cli.global, &args, matches),
         Command::Hint(args) => commands::hint::hint(&args),

@@ -92,7 +92,6 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, spec: &RunSpec) -> Option<Ve
     }
 }
 
-/// Returns the commands for a run whose agent refused to start.
 fn unusable(startup: Option<StartupError>, spec: &RunSpec, resume: impl Fn(&str) -> String) -> Vec<String> {
     // These commands, and what `longhaul doctor` checks, are for Claude Code.
     if !is_claude(spec) {
@@ -190,7 +189,6 @@ fn dollars(amount: Usd) -> String {
     }
 }
 
-/// Quotes a word for a shell.
 pub fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

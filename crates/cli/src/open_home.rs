@@ -170,7 +170,6 @@ fn is_newer(workflow: &WorkflowDir, run: Option<&RunDir>) -> bool {
     started_at.is_ok_and(|started_at| run_started_at.is_none_or(|run| run < started_at))
 }
 
-/// Returns the state of a run after its journal.
 pub fn replay(dir: &RunDir) -> Result<Run, Failure> {
     Ok(Run::replay(Journal::load(&dir.journal_path())?.records()))
 }

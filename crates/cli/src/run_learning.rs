@@ -119,7 +119,6 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
     files.filter(|(_, file)| file.is_file()).collect()
 }
 
-/// Returns the API that a session in this process's environment uses.
 pub fn destination() -> String {
     hooks::destination(&api_judge::settings())
 }

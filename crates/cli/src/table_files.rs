@@ -16,7 +16,6 @@ const PRICES_HINT: &str = "the file has `dated = \"2026-11-21\"`; each `[[model]
 const EFFECTS_HINT: &str = "for example `tools = [\"mcp__pager__*\"]`, or below `[[program]]` both `names = [\"deploy.sh\"]` and \
                             `starts_with = [\"prod\"]`";
 
-/// Returns the text of the tables of prices and of effects.
 pub fn tables(args: &RunArgs) -> Result<(Option<String>, Option<String>), Failure> {
     let prices = args.prices_file.as_deref().map(|path| read("--prices-file", path)).transpose()?;
     let effects = args.effects_file.as_deref().map(|path| read("--effects-file", path)).transpose()?;

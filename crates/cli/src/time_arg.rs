@@ -57,7 +57,6 @@ fn read(text: &str, now: &Zoned) -> Option<Zoned> {
     on(now).filter(|at| at <= now).or_else(|| on(&days_ago(1)?))
 }
 
-/// Formats how long ago a moment was, or how soon it will be, in one unit.
 pub fn ago(moment: Moment, now: Moment) -> String {
     let (span, future) = if moment > now { (moment.since(now), true) } else { (now.since(moment), false) };
     let amount = match span.0 / 1_000 {

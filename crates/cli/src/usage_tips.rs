@@ -122,7 +122,6 @@ fn renamed(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
     table.iter().find(|(other, _)| *other == name).map(|(_, known)| *known)
 }
 
-/// Returns the innermost command that was typed.
 fn command_of<'r>(root: &'r Command, typed: &[OsString]) -> &'r Command {
     let mut command = root;
     for word in typed.iter().skip(1).filter_map(|word| word.to_str()) {

@@ -172,7 +172,6 @@ impl WorkflowHistory {
         })
     }
 
-    /// Returns the outcome of a finished workflow.
     pub fn outcome(&self) -> Option<OutcomeKind> {
         self.workflow.state().outcome().map(|outcome| outcome.kind)
     }
@@ -210,7 +209,6 @@ impl WorkflowHistory {
             })
     }
 
-    /// Returns what happens next and the commands to type.
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
         let id = self.dir.id();
         let recover = vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")];
@@ -254,7 +252,6 @@ impl WorkflowHistory {
         }
     }
 
-    /// Describes what a supervised workflow does now.
     fn activity(&self, clock: &TimeFormat) -> String {
         let items = self.status.phases.iter().flat_map(|phase| &phase.items);
         let live = items.filter(|item| item.status == "running").count() as u64;

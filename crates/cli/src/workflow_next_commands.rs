@@ -64,7 +64,6 @@ pub fn commands_to_merge(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec
     worktrees.iter().map(|(_, branch)| format!("{git} merge {}", quoted(branch))).collect()
 }
 
-/// Returns the commands that drop git worktrees of the project, given with their branches.
 pub fn commands_to_drop_worktrees(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
     let git = format!("git -C {}", quoted(&project.to_string_lossy()));
     let drop = |(dir, branch): &(PathBuf, String)| {

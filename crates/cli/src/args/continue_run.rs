@@ -35,9 +35,6 @@ pub struct ResumeArgs {
     /// Run in the background; the run survives this terminal
     #[arg(long)]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     #[command(flatten)]
     pub changes: ChangeArgs,
     #[command(flatten)]
@@ -85,9 +82,6 @@ pub struct RecoverArgs {
     /// Recover RUN in the background; the run survives this terminal
     #[arg(long, requires = "run", conflicts_with = "list")]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     #[command(flatten)]
     pub notify: NotifyArgs,
     #[command(flatten)]

@@ -41,7 +41,6 @@ pub enum GsdCommand {
 }
 
 impl GsdCommand {
-    /// Returns the flags of a command that calls a model.
     pub fn call(&self) -> Option<&GsdCallArgs> {
         match self {
             GsdCommand::NewProject(args) => Some(&args.call),
@@ -158,9 +157,6 @@ pub struct GsdCallArgs {
     /// Run in the background; the run survives this terminal
     #[arg(long, conflicts_with = "dry_run", help_heading = "Project")]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     /// Policy to start from [default: openclawpack]
     #[arg(long, help_heading = "Retries and timeouts", hide_short_help = true)]
     pub preset: Option<Preset>,

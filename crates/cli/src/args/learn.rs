@@ -28,7 +28,6 @@ fn tokens(text: &str) -> Result<u64, String> {
     count(text).and_then(|tokens| if tokens > 0 { Ok(tokens) } else { Err("expected at least 1".to_owned()) })
 }
 
-/// Reads the name of a judge.
 pub(super) fn judge() -> impl TypedValueParser<Value = JudgeKind> {
     let api = PossibleValue::new(JudgeKind::Api.as_str()).help("The Messages API, with a key");
     let claude = PossibleValue::new(JudgeKind::Claude.as_str()).help("Claude Code, with its own login");

@@ -87,7 +87,6 @@ pub struct AddLimitArgs {
     pub add_time: Option<Span>,
 }
 
-/// Changes a setting if its flag is given.
 pub(super) fn set<T>(setting: &mut T, flag: Option<T>) {
     if let Some(value) = flag {
         *setting = value;

@@ -18,7 +18,6 @@ pub struct NotifyArgs {
 }
 
 impl NotifyArgs {
-    /// Returns the channels, or `None` if there are none.
     pub fn commands(&self) -> Option<Vec<String>> {
         (!self.notify.is_empty()).then(|| self.notify.clone())
     }

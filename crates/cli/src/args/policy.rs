@@ -26,7 +26,6 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// Returns the policy of the preset with the changes of the flags.
     pub fn policy(&self, resume_or_new: bool) -> Policy {
         self.preset().policy().with(|policy| {
             self.values.apply(policy);

@@ -98,9 +98,6 @@ pub struct ResearchArgs {
     /// Run in the background; the run survives this terminal
     #[arg(long, conflicts_with = "dry_run")]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     /// Print what would be done; start nothing
     #[arg(long = "dry_run", alias = "dry-run")]
     pub dry_run: bool,

@@ -154,9 +154,6 @@ pub struct RunArgs {
     /// Run in the background; the run survives this terminal
     #[arg(long, conflicts_with = "dry_run", help_heading = "Task")]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     /// Print the command, the policy and the worst case; start nothing
     #[arg(long, help_heading = "Task")]
     pub dry_run: bool,

@@ -67,9 +67,6 @@ pub struct LoopArgs {
     /// Run in the background; the workflow survives this terminal
     #[arg(long, conflicts_with = "dry_run", help_heading = "Workflow")]
     pub detach: bool,
-    /// Marks the supervisor that `--detach` starts
-    #[arg(long, hide = true)]
-    pub detached: bool,
     /// Print the policy and each prompt that can be rendered now; start nothing
     #[arg(long, help_heading = "Workflow")]
     pub dry_run: bool,
@@ -90,7 +87,6 @@ impl LoopArgs {
         self.parameters.iter().cloned().chain(stage).chain(verbose_logs).collect()
     }
 
-    /// Returns the phases to leave out.
     pub fn all_skipped(&self) -> Vec<String> {
         self.skip.iter().cloned().chain(self.no_review.then(|| "review".to_owned())).collect()
     }

@@ -3,7 +3,7 @@
 use super::detach;
 use super::show::print_end;
 use super::supervise::supervisor;
-use crate::args::{AttachArgs, EventsArgs, GlobalArgs, OutputFormat};
+use crate::args::{EventsArgs, GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output;
 use crate::output::events::{self, Events, Writer};
@@ -13,21 +13,15 @@ use crate::{open_home, runtime, signals};
 use longhaul::{Observer, RunStart};
 use longhaul_store::RunDir;
 
-/// Follows a running run, or only announces it if this process is detached.
-pub fn follow(global: &GlobalArgs, dir: &RunDir, events: &EventsArgs, detached: bool) -> Result<u8, Failure> {
-    if detached {
+/// Follows a running run and returns its exit code, or only announces it if this process is detached.
+pub fn attach(global: &GlobalArgs, dir: &RunDir, events: &EventsArgs) -> Result<u8, Failure> {
+    if global.detached {
         detach::announce(dir.id(), dir.path());
         return Ok(0);
     }
-    attach(global, &AttachArgs { run: dir.id().to_string(), events: events.clone() })
-}
-
-/// Runs the command and returns the exit code of the run.
-pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let home = open_home::locate()?;
-    let dir = open_home::find_run(&home, &args.run)?;
-    let events = events::open(&args.events, global, false)?;
+    let events = events::open(events, global)?;
     let (queue, prints_report) =
         (events.as_ref().map(Writer::queue), !events.as_ref().is_some_and(Writer::is_on_stdout));
     let runtime = runtime::new()?;

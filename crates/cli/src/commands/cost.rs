@@ -13,7 +13,7 @@ use crate::output::table::{Column, hide_columns, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
 use crate::{open_home, open_ledger, output};
-use longhaul_core::{Dollars, Moment, Rfc3339, Span, Tokens, Usd};
+use longhaul_core::{Dollars, Moment, Rfc3339, Span, Usd};
 use longhaul_playbook::database::JudgeCost;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, QUARTER_MS, RunFilter};
@@ -196,7 +196,6 @@ impl Row {
     }
 
     fn new(key: Option<&String>, spend: &LedgerSpend) -> Row {
-        let Tokens { input, output, cache_read, cache_write } = spend.tokens;
         Row {
             key: key.filter(|key| !key.is_empty()).cloned(),
             name: None,
@@ -204,10 +203,7 @@ impl Row {
             reported_cost_usd: spend.cost.into(),
             messages: spend.messages,
             usage: EnvelopeUsage {
-                input_tokens: input,
-                output_tokens: output,
-                cache_read_input_tokens: cache_read,
-                cache_creation_input_tokens: cache_write,
+                tokens: spend.tokens.into(),
                 total_cost_usd: (spend.cost + spend.estimated_cost).into(),
                 estimated_cost_usd: spend.estimated_cost.into(),
                 truncated_tokens: spend.truncated,
@@ -252,10 +248,10 @@ fn cells_of(row: &Row, key: &str) -> Vec<String> {
         money(usage.estimated_cost_usd.0),
         format!("{at_least}{}", money(usage.total_cost_usd.0)),
         grouped(row.messages),
-        grouped(usage.input_tokens),
-        grouped(usage.output_tokens),
-        grouped(usage.cache_read_input_tokens),
-        grouped(usage.cache_creation_input_tokens),
+        grouped(usage.tokens.input_tokens),
+        grouped(usage.tokens.output_tokens),
+        grouped(usage.tokens.cache_read_input_tokens),
+        grouped(usage.tokens.cache_creation_input_tokens),
     ]
 }
 
@@ -274,10 +270,10 @@ fn csv(costs: &CostOutput) -> String {
             row.usage.estimated_cost_usd.0.as_dollars(),
             row.usage.unpriced,
             row.messages,
-            row.usage.input_tokens,
-            row.usage.output_tokens,
-            row.usage.cache_read_input_tokens,
-            row.usage.cache_creation_input_tokens,
+            row.usage.tokens.input_tokens,
+            row.usage.tokens.output_tokens,
+            row.usage.tokens.cache_read_input_tokens,
+            row.usage.tokens.cache_creation_input_tokens,
             row.usage.truncated_tokens,
             quoted(row.name.as_deref().unwrap_or_default()),
             quoted(row.task.as_deref().unwrap_or_default())
@@ -299,7 +295,7 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use expect_test::expect;
-    use longhaul_core::Usd;
+    use longhaul_core::{Tokens, Usd};
 
     fn spend(cents: u64, estimated: u64, unpriced: bool) -> LedgerSpend {
         let tokens = Tokens { input: 1_000, output: 20, cache_read: 3_000_000, cache_write: 4 };

@@ -37,8 +37,8 @@ struct DetachedRun {
 }
 
 /// Does what `--detach` and `--detached` ask for. Returns the exit code if another process supervises the run.
-pub fn start_or_leave(global: &GlobalArgs, detach: bool, detached: bool) -> Result<Option<u8>, Failure> {
-    if detached {
+pub fn start_or_leave(global: &GlobalArgs, detach: bool) -> Result<Option<u8>, Failure> {
+    if global.detached {
         leave_terminal();
     }
     if detach { start(global).map(Some) } else { Ok(None) }

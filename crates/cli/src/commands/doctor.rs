@@ -46,7 +46,6 @@ pub fn doctor(global: &GlobalArgs, args: &DoctorArgs) -> Result<u8, Failure> {
     Ok(if report.problems == 0 { 0 } else { UNEXPECTED_ERROR })
 }
 
-/// Runs all checks, in the order in which a person would fix their findings.
 fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Failure> {
     let is_set = |name: &str| env::var_os(name).is_some_and(|value| !value.is_empty());
     let mut findings = vec![configuration::check(global)];

@@ -40,7 +40,7 @@ pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<
 
 fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     if let Some(call) = args.command.call()
-        && let Some(code) = detach::start_or_leave(global, call.detach, call.detached)?
+        && let Some(code) = detach::start_or_leave(global, call.detach)?
     {
         return Ok(code);
     }

@@ -28,8 +28,8 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     let tokens_max = args.handoff_tokens.unwrap_or(default_tokens);
     let summary = match &args.handoff_summary {
         Some(model) => match summary(args, model, &work, tokens_max)? {
-            SummaryOutcome::Written(summary) => summary,
-            SummaryOutcome::Cancelled(by) => return Ok(by.exit_code()),
+            Ok(summary) => summary,
+            Err(by) => return Ok(by.exit_code()),
         },
         None => None,
     };
@@ -37,24 +37,19 @@ pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-enum SummaryOutcome {
-    /// `None` if there is no summary; the reason was printed.
-    Written(Option<WrittenSummary>),
-    Cancelled(CancelSource),
-}
-
+/// Returns the summary, or `None` after printing why there is none. The inner error is the source of a cancellation.
 fn summary(
     args: &HandoffArgs,
     model: &str,
     work: &RecordedWork,
     tokens_max: u64,
-) -> Result<SummaryOutcome, Failure> {
-    let Some(prompt) = work.summary_prompt(tokens_max) else { return Ok(SummaryOutcome::Written(None)) };
+) -> Result<Result<Option<WrittenSummary>, CancelSource>, Failure> {
+    let Some(prompt) = work.summary_prompt(tokens_max) else { return Ok(Ok(None)) };
     let no_summary = |reason: &str| {
         output::print_status(&format!(
             "no summary by {model}: {reason}; older work is listed in one line per step"
         ));
-        Ok(SummaryOutcome::Written(None))
+        Ok(Ok(None))
     };
     let spec = match spec(args) {
         Ok(spec) => spec,
@@ -72,8 +67,8 @@ fn summary(
         Ok::<_, Failure>(summarize(spec, &summary, &prompt, cancelled).await)
     })?;
     match result {
-        Ok(summary) => Ok(SummaryOutcome::Written(Some(summary))),
-        Err(SummarizeError::Cancelled(by)) => Ok(SummaryOutcome::Cancelled(by)),
+        Ok(summary) => Ok(Ok(Some(summary))),
+        Err(SummarizeError::Cancelled(by)) => Ok(Err(by)),
         Err(SummarizeError::TimedOut(timeout)) => no_summary(&format!("no answer within {timeout}")),
         Err(SummarizeError::Failed { fault, message }) => {
             let message = message.map(|message| cut(&one_line(&message), MESSAGE_CHARS_MAX));

@@ -43,7 +43,7 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
         Some(LoopCommand::CheckProgress(args)) => return plan_check::check_progress(args, global),
         None => {}
     }
-    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+    if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }
     let path = args.project.as_deref().unwrap_or(Path::new("."));
@@ -63,7 +63,7 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     }
     let home = open_home::open()?;
     warn_of_orphan(&home, plan.project_dir.as_path());
-    supervise_and_print(global, &home, WorkflowStart::New(Box::new(plan)), args.detached)
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(plan)))
 }
 
 /// Checks everything that can be wrong before a model is called.

@@ -35,7 +35,7 @@ use std::path::{Path, PathBuf};
 use tokio::task::{JoinSet, LocalSet};
 
 pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
-    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+    if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }
     let home = open_home::locate()?;
@@ -49,8 +49,8 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     }
     let (workflows, runs) = match &args.run {
         Some(selector) => match target(&home, selector)? {
-            RunOrWorkflow::Run(dir) if args.detached => {
-                let options = DisplayOptions::open(global, &args.events, true)?;
+            RunOrWorkflow::Run(dir) if global.detached => {
+                let options = DisplayOptions::open(global, &args.events)?;
                 let start = RunStart::Recover { dir, notify: args.notify.commands() };
                 return supervise_and_print(global, options, &home, start);
             }
@@ -60,7 +60,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
                     output::print_warning("--notify applies to runs: the workflow keeps its channels", None);
                 }
                 let start = WorkflowStart::Recover(workflow);
-                return loop_workflow::supervise_and_print(global, &home, start, args.detached);
+                return loop_workflow::supervise_and_print(global, &home, start);
             }
             RunOrWorkflow::Workflow(workflow) => (vec![workflow], Vec::new()),
         },
@@ -86,7 +86,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         print_status("nothing to recover");
     }
     check_channels(&args.notify, None)?;
-    let events = events::open(&args.events, global, false)?;
+    let events = events::open(&args.events, global)?;
     let telemetry = TelemetryHandle::start();
     let results = supervise_all(&home, workflows, runs, global, args, events.as_ref(), &telemetry);
     events::close(events);

@@ -8,7 +8,7 @@ mod data;
 mod destination;
 mod gather;
 mod html;
-mod run_health;
+pub mod run_health;
 mod run_timeline;
 mod spend;
 mod text;
@@ -28,13 +28,12 @@ use crate::output::phrases::{counted, money};
 use crate::output::time::TimeFormat;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
-use destination::ReportDestination;
 use jiff::Zoned;
 use longhaul_core::{Dollars, Moment, Span, Usd};
 use run_health::RunHealth;
 use run_timeline::TimelineAttempt;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use workflows::ReportWorkflow;
 
 // Default period of a report: reports are often made once a day.
@@ -45,20 +44,9 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
     let format = format(global, args)?;
     let home = open_home::locate()?;
     let target = args.run.as_deref().map(|selector| open_home::find_target(&home, selector)).transpose()?;
-    let destination = match (&args.output, format) {
-        (Some(path), _) => ReportDestination::new(path)?,
-        (None, ReportFormat::Html) => {
-            let subject = match &target {
-                Some(RunOrWorkflow::Run(dir)) => dir.id().to_string(),
-                Some(RunOrWorkflow::Workflow(dir)) => dir.id().to_string(),
-                None => now.date().to_string(),
-            };
-            ReportDestination::in_home(&home, &format!("report-{subject}.html"))?
-        }
-        (None, ReportFormat::Text | ReportFormat::Json) => ReportDestination::Stdout,
-    };
     let at = output::now();
     let since = args.since.unwrap_or(Moment(at.0.saturating_sub(LAST.0)));
+    let subject = target.as_ref().map_or_else(|| now.date().to_string(), |target| target.id().to_string());
     let ((run, since), inputs, workflows) = match target {
         Some(RunOrWorkflow::Run(dir)) => {
             let runs = vec![gather::one(&dir, at)];
@@ -81,7 +69,12 @@ pub fn report(global: &GlobalArgs, args: &ReportArgs) -> Result<u8, Failure> {
         ReportFormat::Text => text::text(&report, &clock),
         ReportFormat::Json => output::pretty(&report),
     };
-    if let Some(path) = destination.write(&rendered)? {
+    let path = match (&args.output, format) {
+        (Some(path), _) => path.clone(),
+        (None, ReportFormat::Html) => destination::path_in_home(&home, &format!("report-{subject}.html"))?,
+        (None, ReportFormat::Text | ReportFormat::Json) => PathBuf::from("-"),
+    };
+    if let Some(path) = destination::write(&path, &rendered)? {
         output::print_text(&format!("{}\n", path.display()));
     }
     Ok(0)
@@ -125,7 +118,6 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
     format!("{runs}; generated {}.", clock.minute(report.generated_at.0))
 }
 
-/// Notes that qualify the amounts of the summary.
 fn notes(report: &ReportData) -> Vec<String> {
     let mut notes = Vec::new();
     if report.summary.estimated_cost.0 > Usd::ZERO {
@@ -151,7 +143,6 @@ pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: b
     }
 }
 
-/// Returns the text as a sentence: capitalized, with a full stop.
 fn sentence(text: &str) -> String {
     capital(text) + "."
 }
@@ -178,7 +169,6 @@ fn problems<'a>(workflow: &'a ReportWorkflow, clock: &'a TimeFormat) -> impl Ite
     workflow.problems.iter().map(|problem| sentence(problem.trim_end_matches('.'))).chain(retry)
 }
 
-/// Returns the number of workflows with each health.
 fn workflow_counts(report: &ReportData) -> String {
     let mut counts: BTreeMap<RunHealth, u32> = BTreeMap::new();
     for workflow in &report.workflows {
@@ -249,7 +239,6 @@ fn calls_heading(run: &ReportRun) -> String {
     }
 }
 
-/// Returns the name of a model, or a placeholder if it is unknown.
 fn model_name(model: &str) -> &str {
     if model.is_empty() { "(unknown)" } else { model }
 }

@@ -1,6 +1,7 @@
 //! `longhaul rerun`: repeats the tasks of earlier runs, one after another, each as a new run in a new session
 //! under the same policy.
 
+use super::report::run_health::RunHealth;
 use super::runs::project;
 use super::supervise::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, EventsArgs, GlobalArgs, RerunArgs};
@@ -55,7 +56,7 @@ pub fn rerun(global: &GlobalArgs, args: &RerunArgs) -> Result<u8, Failure> {
     let (is_multiple, mut code) = (dirs.len() > 1, 0);
     let requests = dirs.into_iter().map(|dir| prepare(&args.changes, &dir));
     for request in requests.collect::<Result<Vec<_>, Failure>>()? {
-        let display = DisplayOptions::open(global, &EventsArgs::default(), false)?;
+        let display = DisplayOptions::open(global, &EventsArgs::default())?;
         let started = supervise_and_print(global, display, &home, request.into());
         let exit_code = match started {
             // The other tasks do not depend on this one.
@@ -108,19 +109,7 @@ fn failed(home: &Home, since: Option<Moment>) -> Result<Vec<RunDir>, Failure> {
 }
 
 fn has_failed(run: &LedgerRun) -> bool {
-    let has_failed = |kind| match kind {
-        OutcomeKind::Done | OutcomeKind::Cancelled | OutcomeKind::Suspended => false,
-        OutcomeKind::Failed
-        | OutcomeKind::OverBudget
-        | OutcomeKind::OutOfTime
-        | OutcomeKind::NeedsPerson
-        | OutcomeKind::CheckFailed
-        | OutcomeKind::NotStarted
-        | OutcomeKind::Incomplete
-        | OutcomeKind::Partial
-        | OutcomeKind::Bug
-        | OutcomeKind::RetryLater => true,
-    };
+    let has_failed = |kind| kind != OutcomeKind::Suspended && RunHealth::of_outcome(kind).is_urgent();
     run.state == RunState::Finished && run.outcome.is_some_and(has_failed)
 }
 

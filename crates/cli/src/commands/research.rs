@@ -12,9 +12,11 @@ use crate::args::{
     AgentArgs, ChangeArgs, GlobalArgs, KeepGoingArgs, LimitArgs, NONE, PolicyArgs, PolicyValueArgs,
     ResearchArgs, ResumeArgs, RunArgs, WrapUpArgs, unless_zero,
 };
+use crate::config::arguments::typed_except;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
 use crate::{changes, guard_flags, open_home, output, table_files};
+use clap::ArgMatches;
 use longhaul_agent::{Guards, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
 use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Remaining, Span, Usd};
 use longhaul_store::{Inherited, Plan, RunDir};
@@ -49,18 +51,33 @@ struct TypedCommand {
 const INPUT: &str = "input";
 /// ResearchGym's agents need no permission, and no person can grant any.
 const PERMISSION_MODE: &str = "bypassPermissions";
+/// Arguments that a resumed run accepts.
+const OF_RESUME: [&str; 12] = [
+    "resume",
+    "task_dir",
+    "agent",
+    "model",
+    "hours",
+    "budget",
+    "runtime",
+    "runs_dir",
+    "background_wait",
+    "notify",
+    "events",
+    "dry_run",
+];
 const TASK_HINT: &str = "name a directory that contains task_description.md or README.md";
 
-pub fn research(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
+pub fn research(global: &GlobalArgs, args: &ResearchArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     check_runtime(args)?;
-    if let Some(code) = detach::start_or_leave(global, args.detach, args.detached)? {
+    if let Some(code) = detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }
     match &args.resume {
         None => start(global, args),
         Some(selector) => match researchgym_run::directory(selector)? {
             Some(dir) => continue_researchgym_run(global, args, &dir),
-            None => resume_own_run(global, args, selector),
+            None => resume_own_run(global, args, matches, selector),
         },
     }
 }
@@ -123,7 +140,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let workspace = workspace::prepare(&task, &runs)?;
     prepared.spec.cwd = PathBuf::from(INPUT);
     prepared.placement.workspace = Some(workspace.path().to_owned());
-    prepared.start(global, DisplayOptions::open(global, &args.events, args.detached)?)
+    prepared.start(global, DisplayOptions::open(global, &args.events)?)
 }
 
 /// Continues a run of ResearchGym in its workspace, with the remaining amounts of its limits.
@@ -163,13 +180,18 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
     if args.dry_run {
         return prepared.print(output::format(global));
     }
-    prepared.start(global, DisplayOptions::open(global, &args.events, args.detached)?)
+    prepared.start(global, DisplayOptions::open(global, &args.events)?)
 }
 
-fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> Result<u8, Failure> {
+fn resume_own_run(
+    global: &GlobalArgs,
+    args: &ResearchArgs,
+    matches: &ArgMatches,
+    selector: &str,
+) -> Result<u8, Failure> {
     let dir = open_home::find_run(&open_home::locate()?, selector)?;
     let plan = dir.plan()?;
-    check_unchanged(args, &dir, &plan)?;
+    check_unchanged(args, matches, &dir, &plan)?;
     let (cost, active) =
         plan.inherited.as_ref().map_or((Usd::ZERO, Span::ZERO), |before| (before.cost, before.active));
     let budget = args.budget.filter(|usd| *usd > Usd::ZERO);
@@ -181,7 +203,6 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
     let resume = ResumeArgs {
         run: selector.to_owned(),
         prompt,
-        detached: args.detached,
         changes: ChangeArgs {
             limits: LimitArgs {
                 budget: args.budget.map(|usd| usd.saturating_sub(cost)),
@@ -205,9 +226,13 @@ fn resume_own_run(global: &GlobalArgs, args: &ResearchArgs, selector: &str) -> R
     if args.dry_run { print(&resume, global) } else { resume::resume(global, &resume) }
 }
 
-/// Rejects flags that would change the run. Its own model and directory may be repeated. All flags were typed: with
-/// `--resume`, the configuration only decides how to print.
-fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(), Failure> {
+/// Rejects flags that would change the run. Its own model and directory may be repeated.
+fn check_unchanged(
+    args: &ResearchArgs,
+    matches: &ArgMatches,
+    dir: &RunDir,
+    plan: &Plan,
+) -> Result<(), Failure> {
     let model = args.model.as_ref().filter(|model| plan.spec.model.as_ref() != Some(*model));
     if let Some(model) = model {
         return Err(Failure::usage(
@@ -218,31 +243,10 @@ fn check_unchanged(args: &ResearchArgs, dir: &RunDir, plan: &Plan) -> Result<(),
             format!("change it with `longhaul resume {} --model {}`", dir.id(), quoted(model)),
         ));
     }
-    let everywhere = &args.everywhere;
-    let flags = [
-        ("--runs_dir", args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()))),
-        ("--handoff-summary", args.handoff_summary.is_some()),
-        ("--max-idle-stops", args.max_idle_stops.is_some()),
-        ("--resume-session", args.resume_session.is_some()),
-        ("--blocked-urls", args.blocked_urls.is_some()),
-        ("--blocked-urls-file", args.blocked_urls_file.is_some()),
-        ("--idea_hint", args.idea_hint),
-        ("--extended-continue", args.extended_continue),
-        ("--permission-mode", args.permission_mode.is_some()),
-        ("--agent-path", args.agent_path.is_some()),
-        ("--allow-tools", !everywhere.allow_tools.is_empty()),
-        ("--deny-tools", !everywhere.deny_tools.is_empty()),
-        ("--network", !everywhere.network.is_empty()),
-        ("--block-url", !everywhere.block_urls.is_empty()),
-        ("--block-urls-file", everywhere.block_urls_file.is_some()),
-        ("--block-path", !everywhere.block_paths.is_empty()),
-        ("--effects-file", everywhere.effects_file.is_some()),
-        ("--prices-file", everywhere.prices_file.is_some()),
-        ("--diagnostic", everywhere.diagnostic),
-        ("arguments of the agent", !args.agent_args.is_empty()),
-    ];
-    match flags.into_iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) => Err(Failure::usage(
+    let is_elsewhere = args.runs_dir.as_deref().is_some_and(|runs| !contains(runs, dir.path()));
+    let other = is_elsewhere.then(|| "--runs_dir".to_owned());
+    match other.or_else(|| typed_except(&OF_RESUME, "research", matches)) {
+        Some(flag) => Err(Failure::usage(
             format!("cannot resume the run: {flag} cannot be changed any more"),
             format!(
                 "leave it out; only --claude_hours and --budget_limit can be changed here; `longhaul resume {}` has more flags",

@@ -14,7 +14,7 @@ use longhaul_store::{Journal, RunDir};
 const CONTINUE_PROMPT: &str = "Continue with the task.";
 
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
-    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+    if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }
     let home = open_home::locate()?;
@@ -23,7 +23,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
     let mut spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
-    if !args.detached {
+    if !global.detached {
         warn_of_neighbor(&spec.cwd, Some(dir.id()));
     }
     let start: RunStart = if args.fork {
@@ -52,8 +52,8 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
         (options.request, options.spec) = (request, Some(spec));
         RunStart::Resume { dir, options: Box::new(options) }
     };
-    let lifecycle = Lifecycle::for_plan(&plan).filter(|_| !args.detached);
-    let display = DisplayOptions::open(global, &args.events, args.detached)?;
+    let lifecycle = Lifecycle::for_plan(&plan).filter(|_| !global.detached);
+    let display = DisplayOptions::open(global, &args.events)?;
     supervise_and_print(global, DisplayOptions { lifecycle, ..display }, &home, start)
 }
 

@@ -28,10 +28,10 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
-    if !args.dry_run && !args.detached && args.key.is_none() {
+    if !args.dry_run && !global.detached && args.key.is_none() {
         warn_of_neighbor(&cwd(args)?, None);
     }
-    if let Some(code) = super::detach::start_or_leave(global, args.detach, args.detached)? {
+    if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }
     match args.key.as_deref().filter(|_| !args.dry_run) {
@@ -43,7 +43,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
 fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     let format = output::format(global);
     let lifecycle =
-        |prompt: &str| Lifecycle::for_run(args, prompt).filter(|_| !args.detached && !args.dry_run);
+        |prompt: &str| Lifecycle::for_run(args, prompt).filter(|_| !global.detached && !args.dry_run);
     let prepared = prepare(args).inspect_err(|failure| {
         let lifecycle = lifecycle(args.prompt.as_deref().unwrap_or_default());
         // A usage error emits no lifecycle events.
@@ -56,7 +56,7 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if args.dry_run {
         return prepared.print(format);
     }
-    let options = DisplayOptions::open(global, &args.events, args.detached)?;
+    let options = DisplayOptions::open(global, &args.events)?;
     let lifecycle = lifecycle(&prepared.spec.prompt);
     prepared.start(global, DisplayOptions { lifecycle, ..options })
 }
@@ -71,12 +71,10 @@ pub struct PreparedRun {
 }
 
 impl PreparedRun {
-    /// Records the origins of the values.
     pub fn configured(self, configured: &ConfiguredValues) -> PreparedRun {
         PreparedRun { origins: configured.origins(self.preset), ..self }
     }
 
-    /// Prints what the run would do. Starts nothing.
     pub fn print(&self, format: OutputFormat) -> Result<u8, Failure> {
         super::dry_run::print(&self.spec, self.preset, &self.origins, format)
     }
@@ -102,7 +100,7 @@ fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     spec.policy.limits = limits;
     spec.notify = args.notify.commands().unwrap_or(spec.notify);
     limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
-    let display = DisplayOptions::open(global, &args.events, args.detached)?;
+    let display = DisplayOptions::open(global, &args.events)?;
     let mut options = Box::new(ResumeOptions::default());
     options.spec = Some(spec);
     supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })

@@ -9,7 +9,7 @@ use clap::ArgMatches;
 pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {
-        RunOrWorkflow::Run(_) => attach::attach(global, args),
+        RunOrWorkflow::Run(dir) => attach::attach(global, &dir, &args.events),
         RunOrWorkflow::Workflow(dir) => loop_workflow::attach(global, &home, dir),
     }
 }
@@ -17,7 +17,7 @@ pub fn attach(global: &GlobalArgs, args: &AttachArgs) -> Result<u8, Failure> {
 pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     match open_home::find_target(&home, &args.run)? {
-        RunOrWorkflow::Workflow(dir) => match detach::start_or_leave(global, args.detach, args.detached)? {
+        RunOrWorkflow::Workflow(dir) => match detach::start_or_leave(global, args.detach)? {
             Some(code) => Ok(code),
             None => loop_workflow::resume(global, args, matches, &home, dir),
         },

@@ -95,7 +95,6 @@ fn text(status: &StatusOutput) -> String {
     text
 }
 
-/// Returns whether one of these workflows started a run.
 fn is_of_workflow(row: &Row, workflows: &[WorkflowStatus]) -> bool {
     let position = row.entry.workflow.as_ref();
     position.is_some_and(|position| workflows.iter().any(|workflow| workflow.workflow_id == position.id))

@@ -23,21 +23,18 @@ const NEIGHBORS_MAX: usize = 100;
 
 /// Recipients of a run's progress, in addition to the terminal.
 pub struct DisplayOptions {
-    /// Whether this process is a detached supervisor without a terminal.
-    pub detached: bool,
     pub has_permission_mode: bool,
     pub events: Option<Writer>,
     pub lifecycle: Option<Lifecycle>,
 }
 
 impl DisplayOptions {
-    pub fn open(global: &GlobalArgs, args: &EventsArgs, detached: bool) -> Result<DisplayOptions, Failure> {
-        let events = events::open(args, global, detached)?;
-        Ok(DisplayOptions { detached, has_permission_mode: true, events, lifecycle: None })
+    pub fn open(global: &GlobalArgs, args: &EventsArgs) -> Result<DisplayOptions, Failure> {
+        let events = events::open(args, global)?;
+        Ok(DisplayOptions { has_permission_mode: true, events, lifecycle: None })
     }
 }
 
-/// Returns a supervisor of the runs in this home, with this program as helper of its agents.
 pub fn supervisor(home: &Home) -> Supervisor {
     Supervisor::from(home.clone()).with_environment(super::watchdog::environment())
 }
@@ -72,13 +69,13 @@ pub fn supervise_and_print(
 ) -> Result<u8, Failure> {
     let format = output::format(global);
     let prints_report = !options.events.as_ref().is_some_and(Writer::is_on_stdout);
-    let DisplayOptions { detached, has_permission_mode, events, lifecycle } = options;
+    let DisplayOptions { has_permission_mode, events, lifecycle } = options;
     let telemetry = TelemetryHandle::start();
     let supervised = |observer: &mut dyn Observer, format| {
         let (events, telemetry) = (events.as_ref().map(Writer::queue), telemetry.observer());
         runtime::supervise(supervise(&supervisor(home), start, observer, format, events, telemetry))?
     };
-    let result = if detached {
+    let result = if global.detached {
         supervised(&mut super::detach::DetachObserver::default(), OutputFormat::Text)
     } else {
         lifecycle.iter().for_each(Lifecycle::emit_start);
@@ -90,7 +87,7 @@ pub fn supervise_and_print(
     // Its warnings are printed after the live view is closed.
     result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
     // The result of a detached run is read by attaching to it.
-    if !detached {
+    if !global.detached {
         lifecycle.iter().for_each(|lifecycle| lifecycle.emit_end(&result));
         if let Ok(report) = &result {
             if prints_report {

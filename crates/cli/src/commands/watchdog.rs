@@ -35,7 +35,6 @@ pub fn environment() -> Environment {
     environment
 }
 
-/// Runs the command from raw arguments.
 pub fn main(args: impl Iterator<Item = OsString>) -> Result<u8, Failure> {
     let args = WatchdogArgs::parse_from([OsString::from("longhaul watchdog")].into_iter().chain(args));
     super::detach::leave_terminal();

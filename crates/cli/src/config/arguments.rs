@@ -4,11 +4,11 @@
 use super::keys::{Key, Keys, REVIEW, excluded, excludes_others, name};
 use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
-use crate::args::ConfigSourceArgs;
+use crate::args::{Cli, ConfigSourceArgs};
 use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, FromArgMatches, Id};
+use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id};
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -152,8 +152,19 @@ fn with_defaults(mut command: Command, values: &Values) -> Command {
     command
 }
 
-/// Returns the arguments of this command itself that were typed.
-pub fn typed_args<'c>(command: &'c Command, matches: &ArgMatches) -> impl Iterator<Item = &'c Arg> {
+/// Returns a typed argument of this command that is not among these, by their ids.
+pub fn typed_except(ids: &[&str], command: &str, matches: &ArgMatches) -> Option<String> {
+    let root = Cli::command();
+    let command = root.find_subcommand(command).expect("there is such a command");
+    let other = typed_args(command, matches).find(|arg| !ids.contains(&arg.get_id().as_str()))?;
+    Some(match other.get_long() {
+        _ if other.is_last_set() => "an argument of the agent".to_owned(),
+        Some(flag) => format!("--{flag}"),
+        None => other.to_string(),
+    })
+}
+
+fn typed_args<'c>(command: &'c Command, matches: &ArgMatches) -> impl Iterator<Item = &'c Arg> {
     command.get_arguments().filter(move |arg| is_typed(matches, arg.get_id().as_str()))
 }
 

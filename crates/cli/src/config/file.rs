@@ -129,7 +129,6 @@ impl Reader<'_> {
         Ok(read)
     }
 
-    /// Returns the command whose keys this table holds.
     fn table(&self, line: usize, name: &str) -> Result<&'static str, Failure> {
         if let Some(table) = TABLES.into_iter().find(|table| *table == name) {
             return Ok(table);
@@ -338,7 +337,6 @@ pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) ->
     }
 }
 
-/// Returns the digits of a decimal integer.
 fn integer(value: &DeValue<'_>) -> Option<String> {
     value.as_integer().filter(|number| number.radix() == 10).map(|number| number.as_str().to_owned())
 }

@@ -55,7 +55,6 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// Describes the expected value in an error message.
     pub fn expected(self) -> &'static str {
         match self {
             ValueKind::Switch => "`true` or `false`",
@@ -138,7 +137,6 @@ impl<'a> Keys<'a> {
         Keys { root, keys: plain.chain(tables).filter_map(key).collect() }
     }
 
-    /// Returns all keys, plain ones first.
     pub fn all(&self) -> impl Iterator<Item = &Key<'a>> {
         self.keys.iter()
     }

@@ -40,7 +40,6 @@ impl LoadedConfig {
     }
 }
 
-/// Returns the requested profile: that of the flag, or else of the variable.
 fn chosen_profile(
     files: &ConfigFiles,
     directory: Option<&Path>,

@@ -33,7 +33,6 @@ pub fn file_trust(path: &Path, content: &str) -> FileTrust {
     }
 }
 
-/// Marks this content of the file as trusted.
 pub fn trust(home: &Home, path: &Path, content: &str) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let record_path = record_path(home, &path);

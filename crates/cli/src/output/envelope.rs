@@ -3,7 +3,7 @@
 use crate::next_commands::commands_of;
 use longhaul::RunReport;
 use longhaul_core::{
-    BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Rfc3339, Span, Usage, Verified,
+    BackgroundTask, Dollars, Fault, Limit, OutcomeKind, Questions, Rfc3339, Span, Tokens, Usage, Verified,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,10 +27,10 @@ pub struct Envelope<R = Option<String>> {
     pub run: RunInfo,
 }
 
-/// Tokens and cost. Costs appear only here.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// Tokens, with the keys of Claude Code.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct EnvelopeUsage {
+pub struct TokenUsage {
     /// Input tokens that no cache served.
     pub input_tokens: u64,
     /// Output tokens, thinking included.
@@ -39,6 +39,25 @@ pub struct EnvelopeUsage {
     pub cache_read_input_tokens: u64,
     /// Input tokens written to the prompt cache.
     pub cache_creation_input_tokens: u64,
+}
+
+impl From<Tokens> for TokenUsage {
+    fn from(tokens: Tokens) -> TokenUsage {
+        TokenUsage {
+            input_tokens: tokens.input,
+            output_tokens: tokens.output,
+            cache_read_input_tokens: tokens.cache_read,
+            cache_creation_input_tokens: tokens.cache_write,
+        }
+    }
+}
+
+/// Tokens and cost. Costs appear only here.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EnvelopeUsage {
+    #[serde(flatten)]
+    pub tokens: TokenUsage,
     /// Reported cost plus estimated cost.
     pub total_cost_usd: Dollars,
     /// The part of the cost that Longhaul estimates, for processes that ended without reporting theirs.
@@ -141,10 +160,7 @@ impl<R: Default> Envelope<R> {
 
 fn usage(usage: Usage) -> EnvelopeUsage {
     EnvelopeUsage {
-        input_tokens: usage.tokens.input,
-        output_tokens: usage.tokens.output,
-        cache_read_input_tokens: usage.tokens.cache_read,
-        cache_creation_input_tokens: usage.tokens.cache_write,
+        tokens: usage.tokens.into(),
         total_cost_usd: usage.total_cost().into(),
         estimated_cost_usd: usage.estimated_cost.into(),
         truncated_tokens: usage.truncated_tokens.total(),

@@ -34,7 +34,6 @@ pub fn is_control_like(c: char) -> bool {
     turns || c.is_control() && c != '\n' && c != '\t'
 }
 
-/// Formats a number with commas between its thousands.
 pub fn grouped(number: u64) -> String {
     match number {
         0..1_000 => number.to_string(),

@@ -20,9 +20,9 @@ use writer::QueuedEvents;
 const PART_LINES: usize = 256;
 
 /// Opens the destination that the flag names. A destination that cannot be written to is rejected.
-pub fn open(args: &EventsArgs, global: &GlobalArgs, detached: bool) -> Result<Option<Writer>, Failure> {
+pub fn open(args: &EventsArgs, global: &GlobalArgs) -> Result<Option<Writer>, Failure> {
     let Some(destination) = &args.events else { return Ok(None) };
-    let opened = destination::open(destination, global, detached)?;
+    let opened = destination::open(destination, global)?;
     Ok(Some(Writer::start(destination, opened)))
 }
 

@@ -103,7 +103,6 @@ impl Lifecycle {
         }
     }
 
-    /// Emits that the run did not start or was interrupted.
     pub fn emit_failure(&self, failure: &Failure) {
         self.emit_error(std::slice::from_ref(&failure.error));
     }

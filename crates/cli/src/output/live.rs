@@ -66,7 +66,6 @@ impl LiveView {
     }
 }
 
-/// Returns the label of a run by its directory.
 pub fn label(run: &RunId, dir: &Path) -> String {
     let plan = RunDir::from_path(dir.to_owned()).and_then(|dir| dir.plan().ok());
     phrases::label(run, plan.and_then(|plan| plan.spec.name).as_deref())

@@ -93,13 +93,11 @@ pub fn print_json(value: &impl Serialize) {
     print_text(&pretty(value));
 }
 
-/// Formats an object as indented JSON.
 pub fn pretty(value: &impl Serialize) -> String {
     let json = serde_json::to_string_pretty(value).expect("output has only string keys");
     out::harmless_json(&json).into_owned() + "\n"
 }
 
-/// Formats an object as one line of JSON.
 pub fn line(value: &impl Serialize) -> String {
     let json = serde_json::to_string(value).expect("output has only string keys");
     out::harmless_json(&json).into_owned() + "\n"

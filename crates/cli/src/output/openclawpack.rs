@@ -21,7 +21,6 @@ struct SixKeys<'a, R> {
     duration_ms: Span,
 }
 
-/// Formats an envelope as that program's JSON.
 pub fn json<R: Serialize>(envelope: &Envelope<R>) -> String {
     pretty(&SixKeys {
         success: envelope.success,
@@ -51,7 +50,6 @@ pub fn retry_line(record: &Record, state: &State, policy: &Policy) -> Option<Str
     Some(format!("Transient error attempt {retry}/{retries_max}, retrying in {delay:.1}s: {error}"))
 }
 
-/// Formats an envelope as that program's text.
 pub fn text<R: Serialize>(envelope: &Envelope<R>) -> String {
     let mut parts = vec![format!("Status: {}", if envelope.success { "SUCCESS" } else { "FAILED" })];
     let result = match serde_json::to_value(&envelope.result).expect("a result has only string keys") {
@@ -73,8 +71,8 @@ pub fn text<R: Serialize>(envelope: &Envelope<R>) -> String {
     let usage = &envelope.usage;
     parts.push(format!(
         "Tokens: {} input / {} output\nCost: ${:.4}\nDuration: {}ms",
-        grouped(usage.input_tokens),
-        grouped(usage.output_tokens),
+        grouped(usage.tokens.input_tokens),
+        grouped(usage.tokens.output_tokens),
         usage.total_cost_usd.0.as_dollars(),
         grouped(envelope.duration_ms.millis()),
     ));
@@ -84,7 +82,7 @@ pub fn text<R: Serialize>(envelope: &Envelope<R>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_core::Usd;
+    use longhaul_core::{Tokens, Usd};
 
     #[test]
     fn prints_six_keys() {
@@ -100,8 +98,7 @@ mod tests {
     #[test]
     fn prints_text() {
         let usage = EnvelopeUsage {
-            input_tokens: 1_500,
-            output_tokens: 300,
+            tokens: Tokens { input: 1_500, output: 300, ..Tokens::default() }.into(),
             total_cost_usd: Usd(12_300).into(),
             ..EnvelopeUsage::default()
         };

@@ -62,7 +62,6 @@ pub fn printer_of_bytes() -> Box<dyn Write> {
     if stdout_is_terminal() { Box::new(printer()) } else { Box::new(Stdout) }
 }
 
-/// Duplicates stdout for another thread.
 pub fn clone_stdout() -> io::Result<OwnedFd> {
     stdout().as_fd().try_clone_to_owned()
 }

@@ -335,7 +335,6 @@ pub fn limit_line(used: &LimitStatus) -> String {
     format!("{} {total}: {spent} used, {remaining}", used.limit)
 }
 
-/// Formats an amount of what a limit counts.
 pub fn limit_amount(limit: Limit, amount: f64, count: fn(u64) -> String) -> String {
     match limit {
         Limit::Budget => dollars(amount),

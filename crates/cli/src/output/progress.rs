@@ -58,7 +58,6 @@ impl ProgressDisplay {
         }
     }
 
-    /// Creates the display of a run that another process supervises.
     pub fn following(global: &GlobalArgs) -> ProgressDisplay {
         ProgressDisplay { is_supervisor: false, ..ProgressDisplay::new(global, true) }
     }

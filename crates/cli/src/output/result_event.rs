@@ -1,7 +1,7 @@
 //! The last line of `--output-format stream-json`: the result of the whole run, in the shape of Claude Code's
 //! `result` event. It never repeats what a single attempt reported. Keys are only ever added.
 
-use super::envelope::{Envelope, RunInfo};
+use super::envelope::{Envelope, RunInfo, TokenUsage};
 use longhaul::RunReport;
 use longhaul_core::{Dollars, Fault, Limit, OutcomeKind, Span};
 use longhaul_store::{LedgerSpend, RunDir, spend_by_model};
@@ -31,7 +31,7 @@ pub struct ResultEvent {
     /// Reported cost plus estimated cost, of the whole run.
     total_cost_usd: Dollars,
     /// Tokens of the whole run.
-    usage: ResultUsage,
+    usage: TokenUsage,
     /// Tokens and cost of the whole run, by model.
     #[serde(rename = "modelUsage")]
     model_usage: BTreeMap<String, ResultModelUsage>,
@@ -59,20 +59,6 @@ enum ResultSubtype {
     ErrorMaxBudgetUsd,
     /// Every other outcome.
     ErrorDuringExecution,
-}
-
-/// Tokens of a run.
-#[derive(Debug, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-struct ResultUsage {
-    /// Input tokens that no cache served.
-    input_tokens: u64,
-    /// Input tokens written to the prompt cache.
-    cache_creation_input_tokens: u64,
-    /// Input tokens read from the prompt cache.
-    cache_read_input_tokens: u64,
-    /// Output tokens, thinking included.
-    output_tokens: u64,
 }
 
 /// Tokens and cost of one model.
@@ -129,12 +115,7 @@ impl ResultEvent {
             errors,
             session_id,
             total_cost_usd: usage.total_cost_usd,
-            usage: ResultUsage {
-                input_tokens: usage.input_tokens,
-                cache_creation_input_tokens: usage.cache_creation_input_tokens,
-                cache_read_input_tokens: usage.cache_read_input_tokens,
-                output_tokens: usage.output_tokens,
-            },
+            usage: usage.tokens,
             model_usage: BTreeMap::new(),
             run: ResultRun {
                 info: run,

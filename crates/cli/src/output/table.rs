@@ -15,7 +15,6 @@ pub enum Column {
 // A shorter text would be meaningless.
 const LAST_WIDTH_MIN: usize = 8;
 
-/// Formats rows of cells, with two spaces between columns.
 pub fn table(rows: &[Vec<String>], columns: &[Column], width: usize) -> String {
     colored_table(rows, columns, width, Colors::plain(), |_, _| None)
 }

@@ -13,7 +13,6 @@ const FAR: Span = Span::from_hours(20);
 pub struct TimeFormat(TimeZone);
 
 impl TimeFormat {
-    /// Uses the time zone of the system.
     pub fn here() -> TimeFormat {
         TimeFormat(local_zone(env::var_os("TZ").as_deref()))
     }
@@ -77,7 +76,6 @@ impl TimeFormat {
         if self.day(moment) == self.day(other) { self.time(moment) } else { self.whole(moment) }
     }
 
-    /// Parses a local date and time.
     #[cfg(test)]
     pub fn read(&self, text: &str) -> Option<Moment> {
         let at = text.parse::<jiff::civil::DateTime>().ok()?.to_zoned(self.0.clone()).ok()?;
@@ -91,7 +89,6 @@ impl TimeFormat {
     }
 }
 
-/// Formats a moment in the future in the time zone of the system.
 pub fn future_time(moment: Moment) -> String {
     TimeFormat::here().future_time(moment, super::now())
 }

@@ -21,7 +21,6 @@ const GAP_MIN: Span = Span::from_secs(1);
 /// Reason why a supervisor ended without an outcome, if it was not killed.
 pub const DISK_FULL: &str = "the disk was full, so the supervisor stopped";
 
-/// Formats the entries as lines that each end with a newline.
 pub fn text(entries: &[TimelineEntry], clock: &TimeFormat) -> String {
     let entries = entries.iter().map(|entry| (entry.at.0, entry.elapsed_ms, sentence(entry, clock)));
     timeline_lines(entries, clock)
@@ -289,7 +288,6 @@ pub fn describe_outcome(outcome: Outcome) -> String {
     format!("{}{reason}", outcome.kind)
 }
 
-/// Describes the limit or the fault that led to an outcome.
 pub fn outcome_reason(outcome: Outcome) -> Option<String> {
     match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(limit.describe_stop()),

@@ -33,7 +33,6 @@ impl TelemetryHandle {
         }))
     }
 
-    /// Returns an observer that exports a run.
     pub fn observer(&self) -> Option<Box<dyn Observer>> {
         Some(Box::new(TelemetryObserver::new(self.0.as_ref()?.exporter())))
     }

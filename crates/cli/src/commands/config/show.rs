@@ -45,7 +45,6 @@ fn rows<'a>(keys: &'a Keys<'_>, table: Option<&str>, values: &Values) -> Vec<Row
     keys.in_table(table).map(row).collect()
 }
 
-/// Fills in the values that are not configured, from the preset or the default.
 fn fill(rows: &mut [Row<'_>], keys: &Keys<'_>, preset: Preset) {
     let policy = preset.policy().settings();
     for row in rows.iter_mut().filter(|row| row.values.is_none()) {

@@ -85,7 +85,10 @@ mod tests {
             error: Some(rustix::io::Errno::ROFS),
         };
         let detail = |dir: WritableDir| dir.problem().expect("it has a problem").0;
-        assert_eq!(detail(unwritable("/a", "/a")), "/a cannot be written to: Read-only file system (os error 30)");
+        assert_eq!(
+            detail(unwritable("/a", "/a")),
+            "/a cannot be written to: Read-only file system (os error 30)"
+        );
         assert_eq!(
             detail(unwritable("/a/b", "/a")),
             "/a/b cannot be created: /a cannot be written to: Read-only file system (os error 30)"

@@ -126,7 +126,6 @@ pub struct CountedAndBilled {
 }
 
 impl CountedAndBilled {
-    /// Returns the relative error of the counted total.
     pub fn error(&self) -> f64 {
         self.counted.abs_diff(self.billed) as f64 / self.billed.max(1) as f64
     }

@@ -84,10 +84,10 @@ impl Caller<'_> {
         }
         let dir = self.project_dir.display();
         let dir_file = File::open(self.project_dir).or_not_started(format!("cannot open {dir}"), "")?;
-        let tries = if self.args.detached { TRIES_IN_BACKGROUND } else { 1 };
+        let tries = if self.global.detached { TRIES_IN_BACKGROUND } else { 1 };
         let locked = match lock_dir(&dir_file, tries) {
             Ok(()) => Ok(()),
-            Err(TryLockError::WouldBlock) if self.args.no_wait || self.args.detached => {
+            Err(TryLockError::WouldBlock) if self.args.no_wait || self.global.detached => {
                 let error = format!("another `longhaul gsd` command works on {dir}");
                 return Err(Failure::not_started(
                     error,
@@ -187,7 +187,7 @@ impl Call<'_> {
             }
             EarlierRun::Unfinished(dir) => {
                 print_status(&format!("recovering run {}", dir.id()));
-                let options = DisplayOptions::open(global, self.events, args.detached)?;
+                let options = DisplayOptions::open(global, self.events)?;
                 let notify = NotifyArgs::commands(&args.notify);
                 return supervise_and_print(global, options, &home, RunStart::Recover { dir, notify });
             }
@@ -226,10 +226,9 @@ impl Call<'_> {
             let error = format!("run {run} of this command is already running");
             return Err(Failure::not_started(error, format!("follow it with `longhaul attach {run}`")));
         }
-        attach::follow(self.caller.global, dir, self.events, self.caller.args.detached)
+        attach::attach(self.caller.global, dir, self.events)
     }
 
-    /// Starts a run, in an earlier session if there is one.
     fn start(&self, session: Option<SessionId>, note: Option<String>) -> Result<u8, Failure> {
         let Caller { global, project_dir, args, .. } = self.caller;
         let slash_command = match &self.repeat.slash_command {
@@ -245,8 +244,8 @@ impl Call<'_> {
         if args.dry_run {
             return prepared.print(output::format(global));
         }
-        let options = DisplayOptions::open(global, self.events, args.detached)?;
-        let lifecycle = Lifecycle::for_run(&run_args, &prompt).filter(|_| !args.detached);
+        let options = DisplayOptions::open(global, self.events)?;
+        let lifecycle = Lifecycle::for_run(&run_args, &prompt).filter(|_| !global.detached);
         prepared.start(global, DisplayOptions { lifecycle, ..options })
     }
 }
@@ -265,7 +264,6 @@ pub fn lock_dir(dir: &File, tries: u32) -> Result<(), TryLockError> {
     dir.try_lock()
 }
 
-/// Returns the prompt of a command: the slash command with its arguments, and the notes after it.
 pub fn prompt(slash_command: &str, arguments: &str, is_continued: bool, note: Option<&str>) -> String {
     let notes = is_continued.then_some(CONTINUED).into_iter().chain(note);
     let notes: String = notes.map(|note| format!("\n\n{note}")).collect();

@@ -202,7 +202,6 @@ fn idea(args: &NewProjectArgs) -> Result<String, Failure> {
     }
 }
 
-/// Returns the note that names the finished plans of a phase, if there are any.
 fn finished_plans(phase: &ProjectPhase) -> Option<String> {
     let unfinished = phase.unfinished_plans();
     let next = unfinished.first()?;

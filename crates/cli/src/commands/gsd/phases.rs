@@ -54,10 +54,9 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
         return loop_workflow::print_dry_run(&request, global);
     }
     let home = open_home::open()?;
-    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)), args.call.detached)
+    supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)))
 }
 
-/// Returns the newest workflow of this command on the project, unless it has finished.
 fn unfinished(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
     let is_here = |dir: &WorkflowDir| {
         dir.plan().is_ok_and(|plan| {
@@ -80,7 +79,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         let hint = format!("continue it with `longhaul {verb} {id}`, or stop it with `longhaul cancel {id}`");
         return Err(Failure::not_started(error, hint));
     }
-    if is_running && caller.args.detached {
+    if is_running && caller.global.detached {
         detach::announce(&id, dir.path());
         return Ok(0);
     }
@@ -88,7 +87,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         return loop_workflow::attach(caller.global, home, dir);
     }
     print_status(&format!("recovering workflow {id}"));
-    supervise_and_print(caller.global, home, WorkflowStart::Recover(dir), caller.args.detached)
+    supervise_and_print(caller.global, home, WorkflowStart::Recover(dir))
 }
 
 /// A phase with a command that it needs.
@@ -170,7 +169,6 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
     })
 }
 
-/// Returns the shell command that checks the work of a phase.
 fn check(phase: &PhaseId, is_plan: bool) -> Result<String, Failure> {
     let planned = if is_plan { " --planned" } else { "" };
     own_check(&format!("gsd verify-phase {phase}{planned} --output-format text"))

@@ -21,7 +21,6 @@ pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     Ok(print(global, since, status, text))
 }
 
-/// Checks the work of a phase by its files.
 pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
     let since = Instant::now();
     let project = Project::read(project_dir)?;
@@ -47,7 +46,6 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
     }
 }
 
-/// The failure of a phase whose report has this status.
 pub fn needs_person(phase: &ProjectPhase, status: &str) -> Failure {
     let (id, file) = (&phase.id, report(phase));
     let error = match status {

@@ -24,7 +24,6 @@ impl LogFilter {
         self.since.is_none() && self.attempt.is_none_or(|selected| selected == attempt)
     }
 
-    /// Returns whether a line of a transcript is a selected message.
     pub fn selects_line(&mut self, line: &[u8]) -> bool {
         MessageHeader::parse(line)
             .is_some_and(|header| self.selects(header.attempt, header.timestamp.as_deref()))

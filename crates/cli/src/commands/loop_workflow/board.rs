@@ -48,7 +48,6 @@ impl Board {
         }
     }
 
-    /// Applies the changes of a step.
     pub fn update(&mut self, view: WorkflowView<'_>) {
         let status = WorkflowStatus::new(
             &self.workflow,
@@ -103,7 +102,6 @@ impl Board {
     }
 }
 
-/// Returns the lines for stderr, the first one in the color of a hint.
 pub fn colored_lines(board: &mut Board, now: Moment, width: usize, height: usize) -> Vec<String> {
     let mut lines = board.lines(now, width, height);
     if let Some(first) = lines.first_mut() {

@@ -41,7 +41,6 @@ impl WorkflowProgress {
         }
     }
 
-    /// Creates the progress of one of several workflows.
     pub fn lines_only(global: &GlobalArgs) -> WorkflowProgress {
         WorkflowProgress { prints_steps: false, has_lines_only: true, ..WorkflowProgress::new(global) }
     }
@@ -50,7 +49,6 @@ impl WorkflowProgress {
         self.region = None;
     }
 
-    /// Opens the live view, if stderr is a terminal.
     fn open_view(&mut self, dir: &WorkflowDir, plan: &WorkflowPlan) {
         let Ok(home) = open_home::locate() else { return };
         let board = Board::new(home, dir.id(), plan.name.as_deref(), plan.started_at.0);

@@ -16,13 +16,8 @@ use longhaul_core::WorkflowRecord;
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
-pub fn supervise_and_print(
-    global: &GlobalArgs,
-    home: &Home,
-    start: WorkflowStart,
-    detached: bool,
-) -> Result<u8, Failure> {
-    if detached {
+pub fn supervise_and_print(global: &GlobalArgs, home: &Home, start: WorkflowStart) -> Result<u8, Failure> {
+    if global.detached {
         let result = runtime::supervise(drive(home, start, &mut DetachedProgress::default()))?;
         return result.map(|report| report.outcome.exit_code());
     }

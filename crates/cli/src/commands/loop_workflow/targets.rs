@@ -3,20 +3,20 @@
 use super::envelope::print_end;
 use super::progress::WorkflowProgress;
 use super::supervise::{drive, supervise_and_print};
-use crate::args::{Cli, GlobalArgs, ResumeArgs};
+use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
-use crate::config::arguments::typed_args;
+use crate::config::arguments::typed_except;
 use crate::failure::Failure;
 use crate::output::print_status;
 use crate::{limit_flags, runtime, signals};
-use clap::{ArgMatches, CommandFactory};
+use clap::ArgMatches;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Limits, OutcomeKind, Workflow, WorkflowLimits};
 use longhaul_store::{Home, Journal, WorkflowDir};
 
 /// Flags of `resume` that apply to a workflow.
-const OF_WORKFLOW: [&str; 8] =
-    ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach", "detached"];
+const OF_WORKFLOW: [&str; 7] =
+    ["run", "budget", "time_limit", "add_budget", "add_time", "max_iterations", "detach"];
 
 /// Follows a workflow. Ctrl-C detaches.
 pub fn attach(global: &GlobalArgs, home: &Home, dir: WorkflowDir) -> Result<u8, Failure> {
@@ -70,7 +70,6 @@ async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<Work
     })
 }
 
-/// Resumes a finished workflow, perhaps with other limits.
 pub fn resume(
     global: &GlobalArgs,
     args: &ResumeArgs,
@@ -79,7 +78,12 @@ pub fn resume(
     dir: WorkflowDir,
 ) -> Result<u8, Failure> {
     let id = dir.id().clone();
-    check_flags(matches)?;
+    if let Some(other) = typed_except(&OF_WORKFLOW, "resume", matches) {
+        return Err(Failure::usage(
+            format!("`{other}` applies to a run, not to a workflow"),
+            "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
+        ));
+    }
     let plan = dir.plan()?;
     let loaded = Journal::load(&dir.journal_path())?;
     let workflow = Workflow::replay(loaded.records());
@@ -94,23 +98,7 @@ pub fn resume(
     let new = WorkflowLimits { budget: new.budget, time: new.time };
     let limits = (new != old).then_some(new);
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
-    supervise_and_print(global, home, start, args.detached)
-}
-
-fn check_flags(matches: &ArgMatches) -> Result<(), Failure> {
-    let root = Cli::command();
-    let command = root.find_subcommand("resume").expect("there is such a command");
-    let mut typed = typed_args(command, matches);
-    match typed.find(|arg| !OF_WORKFLOW.contains(&arg.get_id().as_str())) {
-        Some(arg) => Err(Failure::usage(
-            format!(
-                "`{}` applies to a run, not to a workflow",
-                arg.get_long().map_or_else(|| arg.to_string(), |flag| format!("--{flag}"))
-            ),
-            "a workflow takes --add-budget, --add-time, --budget, --time-limit and --max-iterations",
-        )),
-        None => Ok(()),
-    }
+    supervise_and_print(global, home, start)
 }
 
 /// Takes over a workflow as one of several, and prints how it finished.

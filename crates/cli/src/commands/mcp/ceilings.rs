@@ -106,7 +106,6 @@ impl Ceilings {
         }
     }
 
-    /// Returns whether this directory is below one of the allowed ones.
     pub fn permit_directory(&self, dir: &Path) -> bool {
         self.directories.iter().any(|allowed| dir.starts_with(allowed))
     }
@@ -296,7 +295,6 @@ impl Ceilings {
         Ok(())
     }
 
-    /// Returns the settings of a run that is to continue.
     fn planned(&self, target: &RunOrWorkflow) -> Result<Planned, Failure> {
         let denied = |reason: &str| {
             let (id, ceiling) = (target.id(), self.mode.as_str());
@@ -337,7 +335,6 @@ fn above_budget(ceiling: Usd) -> Failure {
     Failure::usage(error, "the person who installed this server raises it with --max-budget")
 }
 
-/// Returns the directory in which the client started the server.
 fn start_directory() -> Result<PathBuf, Failure> {
     let dir = prompt_arg::directory(Path::new("."))?;
     let user_home = env::var_os("HOME").and_then(|home| fs::canonicalize(home).ok());

@@ -19,7 +19,6 @@ impl Client {
         (Client { has_disconnected }, ClientInput { input, has_disconnected: sender })
     }
 
-    /// Waits until the client has closed the connection.
     pub async fn disconnected(&self) {
         // An error means that the input is gone, too.
         let _ = self.has_disconnected.clone().wait_for(|has_disconnected| *has_disconnected).await;

@@ -97,7 +97,6 @@ fn file(client: McpClient) -> Result<(PathBuf, Format), Failure> {
     })
 }
 
-/// Returns the client's entry for the server.
 fn server(args: &McpInstallArgs) -> Result<Value, Failure> {
     let program = lasting_path()?;
     let mut server = json!({ "command": program.to_string_lossy(), "args": words(&args.ceilings)? });

@@ -50,7 +50,6 @@ fn about(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns the tools that the ceilings permit.
 pub fn served(ceilings: &Ceilings) -> Vec<ServedTool> {
     let mut root = Cli::command();
     // Only the flags of a built command include those of its parents.

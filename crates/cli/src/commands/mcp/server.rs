@@ -75,7 +75,6 @@ impl Server {
         }
     }
 
-    /// Returns the call of this program, within the ceilings.
     fn prepare(&self, tool: &ServedTool, mut arguments: JsonObject) -> Result<CommandCall, String> {
         let is_detached = match arguments.remove(DETACHED) {
             None | Some(Value::Bool(true) | Value::Null) => true,
@@ -178,7 +177,6 @@ fn advice(messages: &[String]) -> Option<String> {
     Some(last(&messages[start..]))
 }
 
-/// Returns as many of the last messages as fit.
 fn last(messages: &[String]) -> String {
     let text = messages.join("\n");
     shorten_text(&text, true).map(str::to_owned).unwrap_or(text)

@@ -87,7 +87,6 @@ fn inspect(loaded: &LoadedPlaybook, threshold: f64) -> CheckOutput {
     }
 }
 
-/// Returns a warning if the playbook is too large for a session.
 fn size_warning(playbook: &Playbook) -> Option<String> {
     let count = |limit: TextSize| {
         let injection = points::inject(playbook, "", limit, &project::templates());

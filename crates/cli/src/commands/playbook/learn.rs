@@ -94,9 +94,15 @@ fn learn_here(
     }
     let before = learning.status(output::now(), 0)?;
     drop(learning);
-    let result = runtime::new()?.block_on(target.work_until_cancelled(args.worker))?;
-    let cancelled = result.as_ref().err().copied();
-    let report = result.unwrap_or_default();
+    // A cancellation drops the work in progress and cancels a run of the judge.
+    let (report, cancelled) =
+        match runtime::new()?.block_on(signals::until_cancelled(target.work(args.worker)))? {
+            Ok(report) => (report?, None),
+            Err(source) => {
+                output::print_status("cancelled; the queue is kept; run it again to continue");
+                (WorkerReport::default(), Some(source))
+            }
+        };
     let code = if args.worker { 0 } else { target.print_result(global, &before, report)? };
     Ok(cancelled.map_or(code, CancelSource::exit_code))
 }
@@ -118,22 +124,6 @@ impl WorkerTarget {
             reason: None,
             judge: self.kind,
             destination: self.destination.clone(),
-        }
-    }
-
-    /// Works until it is done or cancelled. A cancellation drops the work in progress and cancels a run of
-    /// the judge.
-    async fn work_until_cancelled(
-        &self,
-        is_worker: bool,
-    ) -> Result<Result<WorkerReport, CancelSource>, Failure> {
-        let mut cancels = signals::cancels()?;
-        tokio::select! {
-            result = self.work(is_worker) => Ok(Ok(result?)),
-            Some(source) = cancels.recv() => {
-                output::print_status("cancelled; the queue is kept; run it again to continue");
-                Ok(Err(source))
-            }
         }
     }
 
@@ -228,7 +218,6 @@ pub(super) async fn work_or_wait(worker: &Worker<'_>) -> Result<WorkerReport, Da
     }
 }
 
-/// Returns the configured prompts and the rule for duplicates.
 pub(super) fn learn_rules() -> LearnRules {
     let (threshold, warning) = project::similarity_threshold();
     if let Some(warning) = warning {

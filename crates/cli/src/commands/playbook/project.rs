@@ -26,7 +26,6 @@ pub fn file(args: &ProjectArgs) -> Result<PlaybookFile, Failure> {
     }
 }
 
-/// Returns the text of a command for the same project.
 pub fn command_line(args: &ProjectArgs, words: &str) -> String {
     let project = args.project.as_ref().map(|project| quoted(&project.to_string_lossy()));
     let project = project.map_or_else(String::new, |project| format!(" --project {project}"));
@@ -45,7 +44,6 @@ pub fn current_project() -> Result<PathBuf, Failure> {
     Ok(above.unwrap_or(here))
 }
 
-/// Opens the learning database and creates it if it is missing.
 pub fn learning() -> Result<LearningDb, Failure> {
     let home = open_home::open()?;
     Ok(LearningDb::open(&LearningPaths::in_home(home.path()))?)

@@ -48,7 +48,6 @@ impl EnvFile {
         is_open.then(|| format!("chmod 600 {}", self.quoted()))
     }
 
-    /// Returns those of these variables that the file does not set.
     pub fn missing(&self, variables: &BTreeSet<String>) -> Vec<String> {
         let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
         variables.iter().filter(|name| !has(name)).cloned().collect()

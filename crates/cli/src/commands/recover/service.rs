@@ -51,7 +51,6 @@ pub fn print(unit: &Unit) -> u8 {
     0
 }
 
-/// Writes the unit file and enables it at boot.
 pub fn install(home: &Home, unit: &Unit) -> Result<u8, Failure> {
     let path = path()?;
     is_own_file(&path)?;
@@ -199,7 +198,6 @@ fn lingers() -> bool {
     user.is_some_and(|user| Path::new("/var/lib/systemd/linger").join(user).exists())
 }
 
-/// Returns the value of a variable, unless it is unset or empty.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }

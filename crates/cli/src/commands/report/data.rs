@@ -257,7 +257,6 @@ impl ReportData {
 }
 
 impl ReportData {
-    /// Returns the workflows that need a person, or failed.
     pub fn urgent_workflows(&self) -> impl Iterator<Item = &ReportWorkflow> {
         self.workflows.iter().filter(|workflow| workflow.health.is_urgent())
     }

@@ -29,7 +29,6 @@ pub fn of_workflow(home: &Home, workflow: &RunId, now: Moment) -> Result<Vec<Run
     selected(home, &RunFilter::default(), is_of_workflow, now)
 }
 
-/// Returns the workflows of these runs.
 pub fn workflows_of(runs: &[RunInput]) -> BTreeSet<RunId> {
     runs.iter().filter_map(|input| Some(input.entry.run.workflow.as_ref()?.id.clone())).collect()
 }

@@ -26,7 +26,6 @@ impl RunHealth {
         if self == RunHealth::NeedsPerson { "needs a person" } else { self.as_str() }
     }
 
-    /// Returns whether a person must act.
     pub fn is_urgent(self) -> bool {
         matches!(self, RunHealth::NeedsPerson | RunHealth::Failed)
     }

@@ -81,7 +81,6 @@ fn fault_row(rows: &mut BTreeMap<Fault, FaultRow>, fault: Fault) -> &mut FaultRo
     rows.entry(fault).or_insert(FaultRow { fault, attempts: 0, runs: 0, ended_runs: 0 })
 }
 
-/// Returns the causes of lost time, longest first.
 pub fn lost_time(timelines: &[&RunTimeline]) -> Vec<LostTimeRow> {
     let mut rows: BTreeMap<LostTimeCause, LostTimeRow> = BTreeMap::new();
     for (cause, lost) in timelines.iter().flat_map(|timeline| &timeline.lost_time) {

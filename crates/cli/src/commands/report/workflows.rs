@@ -133,7 +133,6 @@ impl ReportWorkflow {
         self.health == RunHealth::Running && self.resumed_runs.contains(run)
     }
 
-    /// Returns the name, if it has one, and the file.
     pub fn title(&self) -> String {
         titled(self.name.as_deref(), &self.file)
     }

@@ -101,7 +101,6 @@ impl ResearchGymRun {
         })
     }
 
-    /// Returns the remaining amounts of the requested totals.
     pub fn remaining(&self, totals: RequestedTotals) -> Result<RequestedTotals, Failure> {
         if totals.budget.is_some_and(|usd| usd <= self.cost) || totals.time <= self.active {
             return Err(exhausted(&self.dir, self.cost, self.active));
@@ -120,7 +119,6 @@ pub fn exhausted(dir: &Path, cost: Usd, active: Span) -> Failure {
     )
 }
 
-/// Reads the transcript of the run and of the run that it continued.
 fn transcript(logs: &Path) -> Result<Option<Conversation>, Failure> {
     let mut conversation: Option<Conversation> = None;
     for name in ["previous_transcript.json", "transcript.json"] {

@@ -63,7 +63,7 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     match key_state(dir)? {
         KeyState::Running => follow_running(global, args, dir),
         KeyState::Unfinished => {
-            let display = DisplayOptions::open(global, &args.events, args.detached)?;
+            let display = DisplayOptions::open(global, &args.events)?;
             let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
             supervise_and_print(global, display, home, recovery)
         }
@@ -94,10 +94,9 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
         let hint = format!("follow it with `longhaul attach {run}`, or leave out --no-attach");
         return Err(Failure::not_started(format!("run {run} is already running"), hint));
     }
-    attach::follow(global, dir, &args.events, args.detached)
+    attach::attach(global, dir, &args.events)
 }
 
-/// Prints how the run finished. Spends nothing.
 fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let followed =
         runtime::new()?.block_on(supervisor(home).observe(RunStart::Attach(dir.clone()), &mut NoObserver));

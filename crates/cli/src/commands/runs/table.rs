@@ -64,7 +64,6 @@ fn style(row: &Row) -> Option<Style> {
     }
 }
 
-/// Returns the style of a status: of an outcome's word, or none.
 pub fn status_style(word: &str) -> Option<Style> {
     let kind = OutcomeKind::ALL.iter().find(|kind| kind.as_str() == word);
     kind.and_then(|kind| outcome_style(*kind))

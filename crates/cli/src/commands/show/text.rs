@@ -150,7 +150,6 @@ pub(super) fn outcome_line(out: &mut String, text: &str, kind: Option<OutcomeKin
     *out += &outcome;
 }
 
-/// Writes several values under one name.
 pub(super) fn lines(out: &mut String, name: &str, values: impl Iterator<Item = String>) {
     for (index, value) in values.enumerate() {
         line(out, if index == 0 { name } else { "" }, &value);

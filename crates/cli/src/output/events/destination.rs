@@ -13,10 +13,10 @@ use std::path::Path;
 
 const HINT: &str = "name a file that you can write to, `-` for stdout, or an open descriptor like `fd:3`";
 
-/// Opens a destination. A `detached` supervisor's stdout has no reader.
-pub fn open(destination: &EventsDestination, global: &GlobalArgs, detached: bool) -> Result<Sink, Failure> {
+/// Opens a destination. A detached supervisor's stdout has no reader.
+pub fn open(destination: &EventsDestination, global: &GlobalArgs) -> Result<Sink, Failure> {
     let opened = match destination {
-        EventsDestination::Stdout if detached => {
+        EventsDestination::Stdout if global.detached => {
             return Err(Failure::usage(
                 "--events -: a detached run has no stdout",
                 "name a file with --events FILE, or follow the run with `longhaul attach RUN --events -`",

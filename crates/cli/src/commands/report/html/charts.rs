@@ -201,7 +201,6 @@ fn column(class: &str, index: usize, height: f64, below: f64) -> Markup {
     }
 }
 
-/// Formats a length with at most one decimal.
 fn short(length: f64) -> String {
     let text = format!("{length:.1}");
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
