@@ -50,7 +50,6 @@ impl<'a> Reader<'a> {
         Some(value)
     }
 
-    /// Reads a string and returns its content.
     pub(crate) fn string(&mut self) -> Option<Cow<'a, str>> {
         let (quoted, has_escapes) = self.quoted()?;
         content(quoted, has_escapes)
@@ -95,7 +94,6 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Skips this token if it is next.
     fn skip(&mut self, token: u8) -> bool {
         let is_next = self.peek() == Some(token);
         self.offset += usize::from(is_next);
@@ -143,7 +141,6 @@ fn word(text: &str) -> Option<&str> {
     is_word.then_some(word)
 }
 
-/// Returns the content of a string with quotes.
 pub(crate) fn unquote(quoted: &str) -> Option<Cow<'_, str>> {
     let has_escapes = memchr(b'\\', quoted.as_bytes()).is_some();
     content(quoted, has_escapes)

@@ -9,7 +9,6 @@ const DEPTH_MAX: usize = 100;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PythonValue {
-    /// The class of an object.
     pub(crate) class: Option<String>,
     /// The value as Python's own encoder writes it. An object is its fields; unnamed ones have their index as
     /// key.

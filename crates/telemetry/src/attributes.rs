@@ -34,9 +34,7 @@ pub(crate) const ATTEMPT: &str = "longhaul.attempt";
 pub(crate) const ATTEMPTS: &str = "longhaul.attempts";
 pub(crate) const STRATEGY: &str = "longhaul.resume_strategy";
 pub(crate) const TURNS: &str = "longhaul.turns";
-/// Reported cost in US dollars.
 pub(crate) const COST: &str = "longhaul.cost.usd";
-/// Estimated cost in US dollars.
 pub(crate) const COST_ESTIMATED: &str = "longhaul.cost.estimated_usd";
 /// `reported` or `estimated`.
 pub(crate) const COST_KIND: &str = "longhaul.cost.kind";

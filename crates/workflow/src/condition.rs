@@ -48,7 +48,6 @@ impl FileCondition {
 pub struct StageCondition {
     /// Path of `PROGRESS.md`, relative to the project directory.
     pub(crate) path: PathBuf,
-    /// Required stage.
     pub(crate) stage: Stage,
 }
 

@@ -53,7 +53,6 @@ pub struct PhaseFile {
     pub edit_paths: Vec<PromptTemplate>,
     /// Settings of its runs: the keys of `longhaul.toml`. Only `budget` and `time_limit` are checked here.
     pub settings: toml::Table,
-    /// Position of each setting.
     setting_spans: BTreeMap<String, Range<usize>>,
     needs: Vec<usize>,
     parallel_max: Option<u32>,

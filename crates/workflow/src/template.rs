@@ -127,7 +127,6 @@ impl PromptTemplate {
         TemplateError { path: self.source.path.to_path_buf(), line: self.file_line(line), reason }
     }
 
-    /// Returns the line of the file for a line of the template.
     fn file_line(&self, line: Option<usize>) -> usize {
         let index = line.unwrap_or(1).saturating_sub(1);
         self.lines.get(index).or(self.lines.last()).copied().unwrap_or(1)

@@ -27,7 +27,6 @@ struct Message {
     error: Option<Value>,
 }
 
-/// Parses a line. Returns `None` if it is no message.
 pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
     let Message { id, method, params, result, error } = serde_json::from_slice(line).ok()?;
     match (method, id) {

@@ -28,7 +28,6 @@ pub(super) struct AcpCall {
     pub(super) input: String,
     /// The command that it runs, or empty.
     pub(super) command: String,
-    /// Whether its start was reported.
     started: bool,
     /// Our answer, if the agent asked.
     pub(super) verdict: Option<CallVerdict>,
@@ -80,7 +79,6 @@ impl AcpCalls {
         Some(call)
     }
 
-    /// Returns the label of an open call, or `None` if no call is open.
     pub(super) fn open_label(&self) -> Option<String> {
         self.open.values().next().map(AcpCall::label)
     }

@@ -246,7 +246,6 @@ pub(super) fn model_part(
     }
 }
 
-/// Adds the content of a result to a message.
 pub(super) fn tool_result(block: &Block<'_>, base: TranscriptMessage) -> TranscriptMessage {
     let text = block.content.text().map(Cow::into_owned);
     TranscriptMessage {

@@ -35,7 +35,6 @@ pub(super) fn invocation(context: &AgentContext, request: &ReviewRequest<'_>) ->
     one_shot(context, request.attempt, args, request.prompt)
 }
 
-/// Returns the tools that the guards allow.
 fn tools(context: &AgentContext) -> Vec<&'static str> {
     TOOLS.into_iter().filter(|tool| !context.guards().denies_tool(tool)).collect()
 }

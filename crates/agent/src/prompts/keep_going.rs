@@ -56,7 +56,6 @@ fn claim_instruction(context: &AgentContext, condition: &str) -> String {
     }
 }
 
-/// Returns whether a prompt is one of these.
 pub(super) fn is_keep_going_prompt(text: &str) -> bool {
     text.starts_with(CONTINUE) || text.starts_with(CONFIRM)
 }

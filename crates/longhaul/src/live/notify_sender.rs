@@ -113,7 +113,6 @@ impl NotifySender {
         channel.delivery(notification, &project, variable).map_err(io::Error::other)
     }
 
-    /// Returns the failures since the last call.
     pub(crate) fn take_failures(&mut self) -> Vec<NotifyFailure> {
         while let Some(ended) = self.calls.try_join_next() {
             self.failures.extend(ended.ok().flatten());

@@ -47,7 +47,6 @@ pub(crate) async fn probe(marker: &RunMarker, agent: ProcessId) -> Option<Proces
     })
 }
 
-/// Returns the agent and every other process of the run.
 fn stats(marker: &RunMarker, agent: ProcessId) -> BTreeMap<ProcessId, ProcessStat> {
     let all: BTreeSet<u32> = marker.processes().into_iter().chain([agent.pid]).collect();
     let stats = all.into_iter().filter_map(|pid| {

@@ -308,7 +308,6 @@ impl<'a> SessionFiles<'a> {
         document.missing_rows(length, &stream_of(&attempt))
     }
 
-    /// Returns the last attempt of the run that worked on the session.
     fn last_attempt(&self, session: &SessionId) -> Option<(AttemptDir, SessionBaseline)> {
         self.baselines().filter(|(_, baseline)| baseline.session == *session).last()
     }

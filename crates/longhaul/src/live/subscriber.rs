@@ -39,7 +39,6 @@ pub(crate) trait Subscriber {
 
     fn on_takeover(&mut self, _run: &Run, _at: Moment, _found: &FoundAttempt) {}
 
-    /// Called when the agent of an attempt was started with this prompt.
     fn on_attempt_started(&mut self, _plan: &AttemptPlan, _prompt: &str, _at: Moment) {}
 
     /// Called when the running agent of this attempt was adopted. Its stream is read from its start.

@@ -65,7 +65,6 @@ impl TranscriptRecorder {
         TranscriptRecorder { dir, dialect, harness, file: None, open_attempt: None }
     }
 
-    /// Returns the costs of the recorded messages.
     pub(crate) fn costs(&self) -> CostBreakdown {
         match &self.file {
             Some(file) => file.costs.breakdown().clone(),

@@ -13,7 +13,6 @@ use serde_json::Value;
 pub(super) struct DiagnosticNote {
     /// Name of its file, after the time.
     pub(super) name: String,
-    /// The event in one line.
     pub(super) title: String,
     pub(super) lines: Vec<(&'static str, String)>,
     /// Whether an attempt ended, so that its exit and the end of its stderr are added.

@@ -55,13 +55,11 @@ impl ProcessStat {
     }
 }
 
-/// Returns every process.
 #[cfg(any(not(target_os = "linux"), feature = "portable-processes"))]
 pub(crate) fn all() -> Vec<ProcessStat> {
     platform::pids().into_iter().filter_map(ProcessStat::read).collect()
 }
 
-/// Returns the start time of a process.
 pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     ProcessStat::read(pid).map(|stat| stat.start_ticks)
 }

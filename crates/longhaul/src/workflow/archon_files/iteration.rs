@@ -112,7 +112,6 @@ impl Iteration {
         slugs(self.items.iter().map(String::as_str))
     }
 
-    /// Returns the last run of each item.
     fn last_runs(&self, role: Role) -> BTreeMap<u32, (RunKey, RunFacts)> {
         // Retries of an item follow each other.
         self.runs_of(role).map(|(key, facts)| (key.item, (key, facts))).collect()

@@ -14,7 +14,6 @@ use std::path::{Path, PathBuf};
 /// A move of the project, in progress as long as its file exists.
 #[derive(Debug, Serialize, Deserialize)]
 struct Move {
-    /// Commit before.
     base: String,
     /// Commit after, a descendant.
     tip: String,

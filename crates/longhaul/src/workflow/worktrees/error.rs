@@ -58,7 +58,6 @@ pub(in crate::workflow) fn listed(names: &[String]) -> String {
     }
 }
 
-/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@,+".contains(c);
     if word.chars().all(is_plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', "'\\''")) }

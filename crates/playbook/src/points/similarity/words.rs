@@ -14,7 +14,6 @@ pub(super) struct Word {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Words {
-    /// Words, in order.
     pub(super) words: Vec<Word>,
     /// Number of negations.
     pub(super) denials: usize,

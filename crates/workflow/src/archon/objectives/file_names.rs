@@ -75,7 +75,6 @@ fn titled_name(text: &str) -> Option<String> {
     names.next().is_none().then_some(name)
 }
 
-/// Returns the bold text at the start.
 pub(super) fn bold_title(text: &str) -> Option<&str> {
     text.strip_prefix("**")?.split_once("**").map(|(title, _)| title)
 }

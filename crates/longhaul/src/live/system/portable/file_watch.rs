@@ -15,13 +15,10 @@ impl FileWatch {
         FileWatch
     }
 
-    /// Watches writes to `file`.
     pub(crate) fn add_file(&mut self, _file: &Path) {}
 
-    /// Watches new names in `dir`.
     pub(crate) fn add_dir(&mut self, _dir: &Path) {}
 
-    /// Stops watching.
     pub(crate) fn close(&mut self) {}
 
     /// Returns at the next poll. Everything may have changed.

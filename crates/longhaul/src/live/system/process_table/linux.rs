@@ -72,7 +72,6 @@ pub(crate) fn was_started_by(
     process.group == process.pid && carries_marker(process.pid) && !carries_marker(process.parent)
 }
 
-/// Returns the identity of the system's current boot.
 #[cfg(feature = "portable-processes")]
 pub(crate) fn boot_id() -> Option<String> {
     let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;

@@ -33,7 +33,6 @@ impl UniqueIds {
     }
 }
 
-/// Returns the identity of the system's current boot.
 pub(crate) fn boot_id() -> Option<String> {
     // A UUID in text, and a zero byte.
     let mut id = [0_u8; 37];
