@@ -68,7 +68,7 @@ fn has_lost_work(evidence: &Evidence) -> bool {
             evidence.stop_cause,
             Some(StopCause::DidNotExit | StopCause::BackgroundStopped | StopCause::LimitReached)
         )
-        && (evidence.exit != Exit::Code(0) || evidence.sub_agents > 0)
+        && (evidence.exit != Exit::Code(0) || evidence.lost_sub_agents)
 }
 
 /// Returns whether the result outweighs our stop.

@@ -70,9 +70,9 @@ pub struct Evidence {
     /// Number of background commands and sub-agents that ended with the process.
     #[serde(default, skip_serializing_if = "crate::record::is_zero")]
     pub background: u32,
-    /// Number of sub-agents among them.
-    #[serde(default, skip_serializing_if = "crate::record::is_zero")]
-    pub sub_agents: u32,
+    /// Whether sub-agents are among them.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost_sub_agents: bool,
     /// Fingerprint of the workspace at the end, if it was read. The supervisor sets it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace_fingerprint: Option<u64>,

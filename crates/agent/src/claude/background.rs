@@ -109,10 +109,9 @@ impl Background {
         u32::try_from(self.tasks.len()).unwrap_or(u32::MAX)
     }
 
-    /// Returns the number of sub-agents that did not end on their own.
-    pub(super) fn sub_agents(&self) -> u32 {
-        let sub_agents = self.tasks.iter().filter(|task| task.is_sub_agent).count();
-        u32::try_from(sub_agents).unwrap_or(u32::MAX)
+    /// Returns whether a sub-agent did not end on its own.
+    pub(super) fn has_sub_agents(&self) -> bool {
+        self.tasks.iter().any(|task| task.is_sub_agent)
     }
 
     /// Returns the tasks that did not end on their own, oldest first.

@@ -117,7 +117,7 @@ impl Decoder for ClaudeDecoder {
             claimed_done: self.claim.made,
             results: self.snapshot.results,
             background: self.background.count(),
-            sub_agents: self.background.sub_agents(),
+            lost_sub_agents: self.background.has_sub_agents(),
             review: self.snapshot.review.as_ref().map(ReviewAnswer::verdict),
             usage: self.snapshot.usage,
             ..Evidence::from_exit(exit)

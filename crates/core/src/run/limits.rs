@@ -80,7 +80,8 @@ impl Run {
                 self.record_threshold(at, limit, threshold);
                 self.stop(at, StopCause::WrapUp, StopLevel::Interrupt);
             }
-            (LimitThreshold::Exhausted, None) => {
+            // The agent's result decides nothing while its sub-agents work.
+            (LimitThreshold::Exhausted, result) if result.is_none() || self.waits_for_sub_agents() => {
                 self.record_threshold(at, limit, threshold);
                 self.stop(at, StopCause::LimitReached, StopLevel::Term);
             }
@@ -88,11 +89,6 @@ impl Run {
             (LimitThreshold::Reserve, Some(_)) if is_running && self.waits_for_background(policy) => {
                 self.record_threshold(at, limit, threshold);
                 self.send_prompt(policy, at, PromptKind::WrapUp(limit));
-            }
-            // The agent's result decides nothing while its sub-agents work.
-            (LimitThreshold::Exhausted, Some(_)) if self.waits_for_sub_agents() => {
-                self.record_threshold(at, limit, threshold);
-                self.stop(at, StopCause::LimitReached, StopLevel::Term);
             }
             // The agent's result decides; only its background commands still use anything.
             (LimitThreshold::Exhausted, Some(_)) if self.observations.background_tasks > 0 && is_running => {

@@ -317,10 +317,8 @@ impl Driver<'_> {
         if let Some(DoneRun { run, .. }) =
             done.iter().find(|done| still_works(&self.home, &done.run).unwrap_or(true))
         {
-            let workflow = self.dir.id();
             let problem = format!(
-                "run {run} still works in its worktree: wait for it with `longhaul attach {run}`, then merge with \
-                 `longhaul resume {workflow}`"
+                "run {run} still works in its worktree: resume the workflow when the run has finished"
             );
             return self.live.events.push_back(WorkflowEvent::Merged { phase, problem: Some(problem) });
         }

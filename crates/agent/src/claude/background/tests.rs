@@ -58,7 +58,7 @@ fn sub_agents_are_counted_apart_from_commands() {
     assert_eq!(notices, [changed(2, 1), changed(0, 0)]);
     // Both left the list, but the stream does not state how they ended.
     let evidence = decoder.evidence(Exit::Code(0), "");
-    assert_eq!((evidence.background, evidence.sub_agents), (2, 1));
+    assert_eq!((evidence.background, evidence.lost_sub_agents), (2, true));
 }
 
 #[test]

@@ -482,8 +482,8 @@ impl TraceRun<'_> {
             }
             "sub-agents" => {
                 evidence.background = rest.parse().expect("a number of sub-agents");
-                evidence.sub_agents = evidence.background;
-                Notice::BackgroundChanged { tasks: evidence.background, sub_agents: evidence.sub_agents }
+                evidence.lost_sub_agents = evidence.background > 0;
+                Notice::BackgroundChanged { tasks: evidence.background, sub_agents: evidence.background }
             }
             "kills-sub-agents" => Notice::BackgroundChanged { tasks: 0, sub_agents: 0 },
             "retrying" => {
