@@ -11,6 +11,7 @@ mod config;
 mod configured_values;
 mod failure;
 mod figures;
+mod flag_order;
 mod guard_flags;
 mod hints;
 mod limit_flags;
@@ -104,7 +105,7 @@ fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let of_openclawpack = openclawpack::arguments(&arguments);
     let is_openclawpack = of_openclawpack.is_some();
-    let typed = of_openclawpack.unwrap_or(arguments);
+    let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
     let configured = match config::arguments::configure(&mut command, &typed, &[]) {
         Ok(configured) => configured,
         Err(failure) => return exit_code(Err(failure)),
