@@ -985,6 +985,10 @@ export type WorkflowRecord =
        */
       continued?: RunKey[];
       /**
+       * Costs of runs that the user resumed on their own meanwhile.
+       */
+      costs?: RunCost[];
+      /**
        * New maximum of iterations. `None` keeps the old one.
        */
       iterations_max?: number | null;
@@ -3190,6 +3194,10 @@ export interface Evidence {
    */
   guard_lapsed: boolean;
   /**
+   * Whether sub-agents are among them.
+   */
+  lost_sub_agents?: boolean;
+  /**
    * Whether an exchange or a tool call was completed, with or without a running supervisor.
    */
   made_progress: boolean;
@@ -3405,7 +3413,7 @@ export interface RunResult {
   /**
    * Tokens of the whole run.
    */
-  usage: ResultUsage;
+  usage: TokenUsage;
 }
 /**
  * Tokens and cost of one model.
@@ -3450,9 +3458,9 @@ export interface ResultRun extends RunInfo {
   unpriced: boolean;
 }
 /**
- * Tokens of a run.
+ * Tokens, with the keys of Claude Code.
  */
-export interface ResultUsage {
+export interface TokenUsage {
   /**
    * Input tokens written to the prompt cache.
    */
@@ -3665,6 +3673,19 @@ export interface RunKey {
    * Number of runs of the same item before this one.
    */
   retry?: number;
+}
+/**
+ * Cost of a run that the user resumed on its own.
+ */
+export interface RunCost {
+  /**
+   * Cost of the run, over all its attempts and resumes.
+   */
+  cost: Usd;
+  /**
+   * Key of the run.
+   */
+  run: RunKey;
 }
 /**
  * Limits of a workflow over all its runs. `None` is unlimited.

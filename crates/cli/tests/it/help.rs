@@ -81,7 +81,7 @@ fn dry_run_shows_everything_and_starts_nothing() {
     let output = stage.run(&agent, &args).output();
     assert_eq!((output.code, output.stderr.as_str()), (0, ""));
     expect![[r#"
-        Command: <stage>/agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id '<new session id>' --model opus --max-turns 40
+        Command: <stage>/agent -p --input-format stream-json --output-format stream-json --verbose --include-partial-messages --session-id '<new session id>' --model opus --disallowedTools=CronCreate,ScheduleWakeup --max-turns 40
         Directory: <stage>/work
         Environment:
           CLAUDE_CODE_STARTUP_FAILURE_RESULTS=1

@@ -722,6 +722,10 @@ class Evidence:
     """
     Number of calls that Longhaul's guards denied.
     """
+    lost_sub_agents: bool | None = None
+    """
+    Whether sub-agents are among them.
+    """
     questions: shared.Questions | None = None
     """
     Counts of the agent's questions.

@@ -50,9 +50,9 @@ ResultType: TypeAlias = Literal["result"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResultUsage:
+class TokenUsage:
     """
-    Tokens of a run.
+    Tokens, with the keys of Claude Code.
     """
 
     cache_creation_input_tokens: int
@@ -143,7 +143,7 @@ class StreamResult:
     """
     Distinguishes the line from all others of the stream.
     """
-    usage: ResultUsage
+    usage: TokenUsage
     """
     Tokens of the whole run.
     """

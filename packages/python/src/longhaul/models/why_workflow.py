@@ -84,35 +84,6 @@ class WorkflowStarted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkflowReopened:
-    """
-    A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless they are `repeated`; items that did not finish as `done` get a new run.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["workflow_reopened"]
-    continued: list[RunKey] | None = None
-    """
-    Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
-    """
-    iterations_max: int | None = None
-    """
-    New maximum of iterations. `None` keeps the old one.
-    """
-    limits: WorkflowLimits | None = None
-    """
-    New limits. `None` keeps the old ones.
-    """
-    repeated: list[int] | None = None
-    """
-    Phases that started before a phase that they need takes place again. All their items get new runs.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
 class IterationStarted:
     """
     An iteration started.
@@ -393,6 +364,22 @@ class WorkflowSuspended:
 
 
 @dataclass(frozen=True, kw_only=True)
+class RunCost:
+    """
+    Cost of a run that the user resumed on its own.
+    """
+
+    cost: history.Usd
+    """
+    Cost of the run, over all its attempts and resumes.
+    """
+    run: RunKey
+    """
+    Key of the run.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
 class RunEnd:
     """
     How a run ended: its outcome and its usage, over all its attempts and resumes.
@@ -409,6 +396,39 @@ class RunEnd:
     outcome: history.Outcome
     """
     Outcome of the run.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowReopened:
+    """
+    A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless they are `repeated`; items that did not finish as `done` get a new run.
+    """
+
+    at: history.Moment
+    """
+    Time of the record.
+    """
+    record: Literal["workflow_reopened"]
+    continued: list[RunKey] | None = None
+    """
+    Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
+    """
+    costs: list[RunCost] | None = None
+    """
+    Costs of runs that the user resumed on their own meanwhile.
+    """
+    iterations_max: int | None = None
+    """
+    New maximum of iterations. `None` keeps the old one.
+    """
+    limits: WorkflowLimits | None = None
+    """
+    New limits. `None` keeps the old ones.
+    """
+    repeated: list[int] | None = None
+    """
+    Phases that started before a phase that they need takes place again. All their items get new runs.
     """
 
 
