@@ -3,11 +3,12 @@
 mod hostile;
 mod workspaces;
 
-use super::{Exported, ImportDestination, export};
-use longhaul_core::{Moment, Preset, RunSpec};
-use longhaul_store::{Day, Home, Plan};
+use super::{Exported, ImportDestination, export, import};
+use longhaul_core::{AttemptPlan, Moment, Preset, PromptKind, Record, RunSpec, SessionPlan};
+use longhaul_store::{Day, Home, Journal, Plan};
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
 /// A home, the working directory of its run, and a directory for both.
@@ -46,4 +47,27 @@ impl Homes {
     fn use_existing<'a>(&self, into: &'a std::path::Path) -> ImportDestination<'a> {
         ImportDestination { into, use_existing: true, allow_large: false, agent_path: None }
     }
+}
+
+/// Otherwise, the time between a crash and an import would count as work of the agent.
+#[test]
+fn output_of_an_imported_run_is_as_old_as_its_last_heartbeat() {
+    let (from, to) = (Homes::new(), Homes::new());
+    from.create_run();
+    let dir = from.home.find("@").expect("a run");
+    let (mut journal, _) = Journal::open_append(&dir.journal_path()).expect("a journal");
+    let at = Moment(1_000);
+    let plan = AttemptPlan::new(1, SessionPlan::New("s".into()), PromptKind::Task);
+    journal
+        .append(at, &[Record::RunStarted { at }, Record::AttemptStarted { at, plan }])
+        .expect("it can be written");
+    drop(journal);
+    let attempt = dir.attempt(1).create().expect("a new directory");
+    fs::write(attempt.stream_path(), "").expect("it can be written");
+    dir.write_heartbeat(Moment(5_000));
+    let (exported, into) = (from.export(), to.path("work"));
+    import(&to.home, &exported.file, to.use_existing(&into)).expect("imported");
+    let stream = to.home.find("@").expect("the run").attempt(1).stream_path();
+    let modified = fs::metadata(stream).and_then(|file| file.modified()).expect("a time");
+    assert_eq!(modified, UNIX_EPOCH + Duration::from_secs(5));
 }
