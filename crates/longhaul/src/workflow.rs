@@ -49,7 +49,7 @@ pub use longhaul_store::{
 
 // Its records, and the state that they add up to.
 pub use longhaul_core::{
-    AfterRun, ItemState, ItemStatus, PhaseStage, PhaseState, PhaseStatus, RunEnd, RunKey, RunShare,
+    AfterRun, ItemState, ItemStatus, PhaseStage, PhaseState, PhaseStatus, RunCost, RunEnd, RunKey, RunShare,
     UntilState, WorkClock, Workflow, WorkflowAction, WorkflowDeadline, WorkflowDeadlineKind, WorkflowEvent,
     WorkflowRecord, WorkflowStage, WorkflowState, WorkflowStep,
 };

@@ -3,11 +3,10 @@
 use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::notifier::WorkflowNotifier;
-use super::open::still_works;
 use super::report::{problem_of, status_with};
 use super::results::{Results, result_of_run};
 use super::run_spans::RunSpans;
-use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError};
+use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, still_works};
 use super::worktrees::{DoneRun, Worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowView};
 use crate::clock::LiveClock;

@@ -7,6 +7,7 @@ use super::driver::{Driver, Live, stop_event};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::run_spans::RunSpans;
+use super::run_task::still_works;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
@@ -14,7 +15,7 @@ use crate::clock::{calendar_now, local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, take_lock};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, OutcomeKind, Run, RunCost, RunId, RunKey, Workflow, WorkflowEvent,
+    CancelSource, ItemState, Moment, OutcomeKind, Run, RunCost, RunKey, Workflow, WorkflowEvent,
     WorkflowPolicy, WorkflowRecord,
 };
 use longhaul_store::{Home, Journal, LoadedJournal, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource};
@@ -226,12 +227,6 @@ fn resumed_costs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: 
         (item.ended_at.is_some() && cost > item.cost).then_some(RunCost { run: key, cost })
     };
     workflow.state().all_items().filter_map(cost_of).collect()
-}
-
-/// Returns whether a supervisor works on a run. After its end in the workflow, that is one that the user resumed.
-pub(super) fn still_works(home: &Home, run: &RunId) -> Result<bool, StoreError> {
-    let dir = home.run_with_id(run)?;
-    Ok(dir.map(|dir| Journal::is_locked(&dir.journal_path())).transpose()? == Some(true))
 }
 
 /// Rejects runs that still work although their phases must be repeated: two agents would work in one directory.

@@ -239,5 +239,11 @@ impl Observer for WaitObserver {
     }
 }
 
+/// Returns whether a supervisor works on a run. After its end in the workflow, that is one that the user resumed.
+pub(super) fn still_works(home: &Home, run: &RunId) -> Result<bool, StoreError> {
+    let dir = home.run_with_id(run)?;
+    Ok(dir.map(|dir| Journal::is_locked(&dir.journal_path())).transpose()? == Some(true))
+}
+
 #[cfg(test)]
 mod tests;
