@@ -230,11 +230,12 @@ impl UsageMeter {
     /// Records the usage of the session at the end of the process, which includes that of sub-agents since the last
     /// result. Before the first result, it may include usage of earlier processes.
     pub(super) fn on_usage_report(&mut self, session: &SessionUsage<'_>) {
-        self.close_where(|live| live.source != Source::Deltas);
         let total = session.total_cost_usd.number().and_then(Usd::from_dollars);
-        let Some(total) = total.filter(|_| self.total > Usd::ZERO && !self.interval.is_empty()) else {
+        let Some(total) = total.filter(|_| self.total > Usd::ZERO) else { return };
+        self.close_where(|live| live.source != Source::Deltas);
+        if self.interval.is_empty() {
             return;
-        };
+        }
         let cost = total.saturating_sub(mem::replace(&mut self.total, total));
         let tokens = sum_of(&session.model_usage).saturating_sub(self.total_tokens);
         self.commit(None, Some(tokens), Some(cost), only_model(&session.model_usage));

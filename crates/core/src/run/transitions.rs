@@ -335,7 +335,8 @@ impl Run {
             after_stop.unwrap_or_else(|| decide::next_step(&self.state, policy, now, &evidence, fault));
         // Only its budget makes an agent stop its sub-agents without a further exchange. It knows all their usage, but
         // reports it with the next exchange.
-        let is_stopped_by_agent = evidence.lost_sub_agents && evidence.exit == Exit::Code(0);
+        let is_stopped_by_agent =
+            evidence.lost_sub_agents && evidence.stop_cause.is_none() && evidence.exit == Exit::Code(0);
         let next = match policy.limits.budget {
             Some(_) if fault == Some(Fault::Interrupted) && is_stopped_by_agent => {
                 AfterAttempt::Finish(Outcome::from_limit(Limit::Budget, None))

@@ -268,11 +268,11 @@ fn sub_agents_work_as_long_as_the_agent_may() {
         DELEGATED,
         "tick; probe idle 0 of 0; exit 143; swept 1",
         expect![[r#"
-        tick             > probe
-        probe idle 0 of 0 stop stalled term (idle, 0 of 0 busy); > term
-        exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
-        swept 1          swept 1
-    "#]],
+            tick             > probe
+            probe idle 0 of 0 stop stalled term (idle, 0 of 0 busy); > term
+            exit 143         stalled -> resume in 2s: 2 resume s1, continue (stalled); > sweep
+            swept 1          swept 1
+        "#]],
     );
     let no_wrap_up = Policy { wrap_up: None, limits: hours(1), ..plain() };
     check_rest_with(
