@@ -90,9 +90,10 @@ impl From<SpecError> for Failure {
                 format!("--time-limit {time} exceeds --wall-limit {wall}"),
                 "working time is part of elapsed time: raise --wall-limit or lower --time-limit",
             ),
-            SpecError::ReserveExceedsLimit { .. } => {
-                Failure::usage(error.to_string(), "lower --wrap-up-reserve, or raise the limit")
-            }
+            SpecError::ReserveExceedsLimit { .. } => Failure::usage(
+                error.to_string(),
+                "raise the limit; a new run can lower --wrap-up-reserve instead",
+            ),
             SpecError::KeepGoingWithChecks => Failure::usage(
                 "--keep-going cannot be combined with --check and --review",
                 "drop --keep-going: a failed check already makes the agent continue",

@@ -55,7 +55,8 @@ impl Home {
         let in_days = days.flat_map(|day| list(&day.path()));
         // Dropping a lock removes its file.
         let mut bytes = unused_locks(self).map(|lock| disk_bytes(&lock.path)).sum();
-        for entry in list(self.path()).chain(in_days) {
+        let outer = list(self.path()).chain(list(&runs)).map(|entry| (entry, false));
+        for (entry, is_run) in outer.chain(in_days.map(|entry| (entry, true))) {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(REMOVED_PREFIX) || is_leftover(&entry.path(), LEFTOVER_AGE_MIN) {
@@ -68,7 +69,7 @@ impl Home {
                         Err(error) => report(StoreError::io("remove", &path)(error)),
                     }
                 }
-            } else if entry.path().parent() != Some(self.path()) {
+            } else if is_run {
                 bytes += clear_scratch(&entry.path(), LEFTOVER_AGE_MIN);
             }
         }
@@ -296,6 +297,7 @@ mod tests {
         };
         let moving = make(".moving.PID-x1.new", exited.id());
         let incoming = make("runs/2026-01-01/.bcd.PID-0.new", exited.id());
+        let workspace = make("runs/.workspace.PID-x3.new", exited.id());
         let alive = [make(".moving.PID-x2.new", own_pid), make("runs/2026-01-01/.bcd.PID-0.new", own_pid)];
         let repeated = make(".moving.PID-x4.new", exited.id());
         // Another import works there.
@@ -312,12 +314,15 @@ mod tests {
         }
         // Their processes may be alive in a container.
         assert_eq!(removed_leftovers(&home), 0);
-        [&moving, &incoming, &repeated, &alive[0], &alive[1]].into_iter().for_each(|dir| make_old(dir));
+        [&moving, &incoming, &workspace, &repeated, &alive[0], &alive[1]]
+            .into_iter()
+            .for_each(|dir| make_old(dir));
         let lock = File::open(&destination).expect("it was made");
         lock.lock().expect("no other process locks it");
         assert!(removed_leftovers(&home) > 0);
         let exists = |path: &&std::path::PathBuf| path.exists();
-        assert_eq!([&moving, &incoming, &repeated, &outside[0]].iter().copied().filter(exists).count(), 0);
+        let removed = [&moving, &incoming, &workspace, &repeated, &outside[0]];
+        assert_eq!(removed.iter().copied().filter(exists).count(), 0);
         let kept = [&alive[0], &alive[1], &outside[1], &outside[2]];
         assert_eq!(kept.iter().copied().filter(exists).count(), 4);
     }

@@ -57,8 +57,8 @@ const RESERVED: &[&str] = &[
     "--session-id",
 ];
 
-/// Variables that determine the API, the account or the configuration of the agent.
-const NEEDED: [&str; 12] = [
+/// Variables that determine the API, the account, the configuration or the permissions of the agent.
+const NEEDED: [&str; 13] = [
     "CLAUDE_CODE_CLIENT_CERT",
     "CLAUDE_CODE_CLIENT_KEY",
     "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
@@ -66,6 +66,8 @@ const NEEDED: [&str; 12] = [
     "CLAUDE_CONFIG_DIR",
     "HTTPS_PROXY",
     "HTTP_PROXY",
+    // As root, the agent refuses to bypass permissions without it.
+    "IS_SANDBOX",
     "NODE_EXTRA_CA_CERTS",
     "NO_PROXY",
     "http_proxy",
@@ -105,7 +107,7 @@ mod tests {
         for name in ENVIRONMENT.login_variables.into_iter().chain(ENVIRONMENT.cloud_variables) {
             check(name, &[], true);
         }
-        for name in ["ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "no_proxy"] {
+        for name in ["ANTHROPIC_BASE_URL", "CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "IS_SANDBOX", "no_proxy"] {
             check(name, &[], true);
         }
         // Many shells set these for other programs.

@@ -91,14 +91,11 @@ impl PreparedRun {
     }
 }
 
-/// Resumes a finished run of the same call, under the limits of the call.
+/// Resumes a finished run of the same call, with the settings of the call. The task and the guards stay those of the run.
 fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
-    let limits = prepare(args)?.spec.policy.limits;
     let plan = dir.plan()?;
     let run = open_home::replay(dir)?;
-    let mut spec = plan.spec.clone();
-    spec.policy.limits = limits;
-    spec.notify = args.notify.commands().unwrap_or(spec.notify);
+    let spec = plan.spec.with_settings_of(prepare(args)?.spec);
     limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
     let display = DisplayOptions::open(global, &args.events)?;
     let mut options = Box::new(ResumeOptions::default());

@@ -5,6 +5,7 @@ use super::keys::{Key, Keys, REVIEW, excluded, excludes_others, name};
 use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
 use crate::args::{Cli, ConfigSourceArgs};
+use crate::commands::research::resumes_own_run;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
 use clap::parser::ValueSource;
@@ -77,8 +78,8 @@ pub fn configure(root: &mut Command, typed: &[OsString], off: &[&str]) -> Result
     let Some(command) = root.find_subcommand(&name) else { return Ok(Configured::default()) };
     let scope = match ConfigScope::for_command(command) {
         ConfigScope::Nothing => return Ok(Configured::default()),
-        // A run keeps its settings: when it is resumed, only printing is configurable.
-        ConfigScope::User if is_typed(&matches, "resume") => ConfigScope::Printing,
+        // A run of Longhaul keeps its settings: when it is resumed, only printing is configurable.
+        ConfigScope::User if resumes_own_run(&matches) => ConfigScope::Printing,
         scope => scope,
     };
     match configured_values(root, command, scope, &matches) {
@@ -215,7 +216,9 @@ fn configured_values(
     let source = ConfigSourceArgs::from_arg_matches(matches).unwrap_or_default();
     let mut loaded = LoadedConfig::read(&keys, directory.as_deref(), &source, is_read)?;
     loaded.plain.retain(|name, _| keys.find(None, name).is_some_and(is_read));
-    loaded.plain.extend(table_values(&loaded.files.user, command.get_name()));
+    if scope != ConfigScope::Printing {
+        loaded.plain.extend(table_values(&loaded.files.user, command.get_name()));
+    }
     Ok(loaded.plain)
 }
 

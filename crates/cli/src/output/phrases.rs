@@ -109,14 +109,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         Record::SummaryEnded { result, .. } => detail(summary(*result)),
         Record::RunFinished { outcome, .. } => detail(format!("the run finished: {}", outcome.kind)),
         Record::RunReopened { .. } => detail("the run was resumed".to_owned()),
-        Record::RunStarted { .. }
-        | Record::SummaryStopOrdered { .. }
-        | Record::CheckStopOrdered { .. }
-        | Record::PromptSent { .. }
-        | Record::AttemptEnded { .. }
-        | Record::Swept { .. }
-        | Record::CancelRequested { .. }
-        | Record::Suspended { .. } => None,
+        _ => None,
     }
 }
 

@@ -134,10 +134,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             format!("{} suspended the workflow", source.signal())
         }
         WorkflowRecord::WorkflowFinished { outcome, .. } => format!("finished: {}", outcome.kind),
-        WorkflowRecord::PhaseStarted { .. }
-        | WorkflowRecord::UntilStarted { .. }
-        | WorkflowRecord::ClockStopped { .. }
-        | WorkflowRecord::ClockStarted { .. } => return None,
+        _ => return None,
     };
     Some(text)
 }

@@ -422,6 +422,26 @@ fn researchgym_run_is_resumed() {
     );
 }
 
+/// A run of ResearchGym becomes a new run, with the user's settings. A run of Longhaul keeps its own.
+#[test]
+fn configuration_applies_to_new_runs_only() {
+    let (stage, server) = (Stage::new(), Server::start(&format!("{WORK}{FINISHES}")));
+    let (original, agent) = (researchgym_run(&stage).display().to_string(), stage.agent());
+    let settings = stage.user_home().join(".config/longhaul");
+    fs::create_dir_all(&settings).expect("the stage is writable");
+    let config = format!("agent_path = \"{}\"\ndeny_tools = [\"WebFetch\"]\n", agent.display());
+    fs::write(settings.join("config.toml"), config).expect("the stage is writable");
+    let limits = ["--claude_hours", "3", "--budget_limit", "5"];
+    resume(&stage, &server, &[&["--resume", &original][..], &limits].concat()).envelope(0);
+    let run = stage.only_run();
+    assert_eq!(run.plan().expect("a plan").spec.guards.deny_tools, ["WebFetch"]);
+    let other = "[research]\nmodel = \"opus\"\nbudget_limit = 50\n";
+    fs::write(settings.join("config.toml"), other).expect("the stage is writable");
+    resume(&stage, &server, &["--resume", run.id().as_str()]).envelope(0);
+    let spec = stage.only_run().plan().expect("a plan").spec;
+    assert_eq!((spec.model, spec.policy.limits.budget), (None, Some(Usd(1_250_000))));
+}
+
 #[test]
 fn researchgym_run_without_a_transcript_starts_from_its_workspace() {
     let (stage, server) = (Stage::new(), Server::start(&format!("{WORK}{FINISHES}")));

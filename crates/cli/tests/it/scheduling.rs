@@ -106,6 +106,30 @@ fn failed_run_is_resumed_only_with_retry() {
 }
 
 #[test]
+fn retry_uses_the_settings_of_its_call() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let call = |args: &[&str]| call(&stage, &stage.agent(), &server, args);
+    let failed = call(&CHECK).output().envelope(24);
+    let resumed = call(&["--check", "true", "--model", "opus", "--retry"]).output().envelope(0);
+    assert_eq!(resumed["session_id"], failed["session_id"]);
+    assert_eq!(stage.only_run().plan().expect("a plan").spec.model.as_deref(), Some("opus"));
+}
+
+#[test]
+fn run_that_never_started_is_started_with_corrected_settings() {
+    with_each_agent("a corrected call", |stage, agent, server| {
+        let run = |prompt: &str, args: &[&str]| {
+            let call = stage.run(agent, &[prompt, "--permission-mode", "bypassPermissions"]).args(KEY);
+            call.args(args).against(server).output()
+        };
+        run("another task", &["--", "--bogus-flag"]).envelope(25);
+        let corrected = run("p", &[]);
+        assert_done(stage, &corrected.envelope(0), 1);
+        assert!(!corrected.stderr.contains("different prompt"), "{corrected:?}");
+    });
+}
+
+#[test]
 fn cancelled_run_stays_cancelled() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);

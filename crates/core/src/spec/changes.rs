@@ -3,7 +3,7 @@
 //! This module never parses a setting; the command line does.
 
 use crate::amounts::NONE;
-use crate::{RunSpec, SpecError, exact_span};
+use crate::{GuardRules, RunSpec, SpecError, exact_span};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -30,8 +30,8 @@ impl RunSpec {
         changed.collect()
     }
 
-    /// Checks that a finished run can be resumed as `new`: its task, its session, and its guards on URLs and
-    /// paths never change.
+    /// Checks that a finished run can be resumed as `new`: its task, its agent, its session, and its guards on
+    /// URLs and paths never change.
     ///
     /// # Errors
     /// Returns [`SpecError::Fixed`] with the first setting that differs, and otherwise the errors of
@@ -40,6 +40,7 @@ impl RunSpec {
         let (guards, new_guards) = (&self.guards, &new.guards);
         let fixed = [
             ("prompt", self.prompt == new.prompt),
+            ("agent", self.agent.name == new.agent.name),
             ("session", self.session == new.session),
             ("block_urls", guards.block_urls == new_guards.block_urls),
             ("block_paths", guards.block_paths == new_guards.block_paths),
@@ -49,6 +50,19 @@ impl RunSpec {
         match fixed.into_iter().find(|(_, is_same)| !is_same) {
             Some((setting, _)) => Err(SpecError::Fixed(setting)),
             None => new.validate(),
+        }
+    }
+
+    /// Returns the description of this finished run, resumed with the settings of `new`. What never changes stays as it
+    /// is.
+    pub fn with_settings_of(&self, new: RunSpec) -> RunSpec {
+        let GuardRules { allow_tools, deny_tools, .. } = new.guards;
+        RunSpec {
+            prompt: self.prompt.clone(),
+            session: self.session.clone(),
+            network: self.network.clone(),
+            guards: GuardRules { allow_tools, deny_tools, ..self.guards.clone() },
+            ..new
         }
     }
 

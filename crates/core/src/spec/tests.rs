@@ -94,6 +94,7 @@ fn resumed_run_keeps_task_and_guards() {
         Err(SpecError::Fixed("block_urls")),
     );
     check(&|spec| spec.network = Some(Vec::new()), Err(SpecError::Fixed("network")));
+    check(&|spec| "acp".clone_into(&mut spec.agent.name), Err(SpecError::Fixed("agent")));
     check(&|spec| spec.policy.checks = Some(Checks::new(Vec::new())), Err(SpecError::NoCheckCommand));
 }
 

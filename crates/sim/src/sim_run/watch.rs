@@ -132,7 +132,6 @@ impl<'a> OracleSet<'a> {
         self.checks.on_record(record, &self.facts)?;
         let is_alive = world.has_live_process();
         self.reviews.on_record(record, &self.facts, world.review.ended.as_ref(), is_alive)?;
-        // This match lists every record: consider for a new one which oracles must watch it.
         match record {
             Record::RunReopened { .. } => self.reopen(),
             Record::AttemptStarted { plan, .. } => {
@@ -192,19 +191,7 @@ impl<'a> OracleSet<'a> {
                 self.on_attempt_ended(*at, *fault, next, world, coverage)?;
                 self.has_answered |= usage.messages > 0;
             }
-            Record::RunStarted { .. }
-            | Record::SummaryStarted { .. }
-            | Record::SummaryStopOrdered { .. }
-            | Record::AttemptSpawned { .. }
-            | Record::SessionOpened { .. }
-            | Record::ProgressMade { .. }
-            | Record::InputClosed { .. }
-            | Record::CheckStarted { .. }
-            | Record::ReviewStarted { .. }
-            | Record::CheckStopOrdered { .. }
-            | Record::Swept { .. }
-            | Record::CancelRequested { .. }
-            | Record::SuspendOrdered { .. } => {}
+            _ => {}
         }
         self.stops.on_record(record, &self.facts)
     }

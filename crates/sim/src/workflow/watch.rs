@@ -34,7 +34,6 @@ impl Model<'_> {
     ) -> OracleResult {
         let model = self;
         match record {
-            WorkflowRecord::WorkflowStarted { .. } | WorkflowRecord::WorkflowDowntime { .. } => {}
             WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, .. } => {
                 coverage.count("reopened", model.outcome.map_or("", |outcome| outcome.kind.as_str()));
                 reopen(model);
@@ -154,6 +153,7 @@ impl Model<'_> {
                 coverage.count("outcome", outcome.kind.as_str());
                 model.outcome = Some(*outcome);
             }
+            _ => {}
         }
         Ok(())
     }

@@ -16,12 +16,13 @@ use std::{env, fs};
 
 const NAME: &str = "longhaul";
 /// Variables by which Claude Code finds its account and its API. Codex hides all but a few variables from a server.
-const AGENT_VARIABLES: [&str; 5] = [
+const AGENT_VARIABLES: [&str; 6] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "ANTHROPIC_BASE_URL",
     "CLAUDE_CODE_OAUTH_TOKEN",
     "CLAUDE_CONFIG_DIR",
+    "IS_SANDBOX",
 ];
 
 /// Output of the command.

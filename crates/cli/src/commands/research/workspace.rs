@@ -8,7 +8,8 @@ use longhaul::create_repository;
 use std::fs::{self, DirBuilder, Metadata};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
+use std::process;
 use tempfile::TempDir;
 
 // Permissions that the owner needs to work in a directory, whatever it had before.
@@ -20,22 +21,27 @@ const IDENTITY: [(&str, &str); 2] =
 
 /// Copies the visible files of the task and creates a repository in the copy.
 pub fn prepare(task: &Task, runs: &Path) -> Result<TempDir, Failure> {
-    let created =
-        DirBuilder::new().recursive(true).mode(OWNER_MODE).create(runs).and_then(|()| fs::canonicalize(runs));
-    let runs = created
-        .or_usage(format!("cannot keep runs in {}", runs.display()), "name a directory with --runs_dir")?;
-    if runs.starts_with(&task.files) {
-        return Err(Failure::usage(
+    let check = |runs: &Path| match runs.starts_with(&task.files) {
+        true => Err(Failure::usage(
             format!(
                 "cannot keep runs in {}: it is inside the task's directory, which each run copies",
                 runs.display()
             ),
             "name a directory outside of it with --runs_dir",
-        ));
-    }
+        )),
+        false => Ok(()),
+    };
+    // The task's directory never changes, so it is checked before the directory is created, and links afterwards.
+    check(&path::absolute(runs).unwrap_or_else(|_| runs.to_owned()))?;
+    let created =
+        DirBuilder::new().recursive(true).mode(OWNER_MODE).create(runs).and_then(|()| fs::canonicalize(runs));
+    let runs = created
+        .or_usage(format!("cannot keep runs in {}", runs.display()), "name a directory with --runs_dir")?;
+    check(&runs)?;
+    // `gc` removes a directory of this name if this process was killed.
+    let (prefix, mode) = (format!(".workspace.{}-", process::id()), PermissionsExt::from_mode(OWNER_MODE));
     let mut builder = tempfile::Builder::new();
-    let workspace =
-        builder.prefix(".workspace-").permissions(PermissionsExt::from_mode(OWNER_MODE)).tempdir_in(&runs);
+    let workspace = builder.prefix(&prefix).suffix(".new").permissions(mode).tempdir_in(&runs);
     let workspace = workspace.map_err(|error| copy_failure(&runs, &error))?;
     let input = workspace.path().join(INPUT);
     TaskCopy { task, parents: Vec::new() }.folder(&task.files, &input)?;

@@ -13,7 +13,7 @@ use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, RunId};
-use longhaul_store::{Home, Journal, RunDir};
+use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::io::{self, IsTerminal};
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
@@ -40,7 +40,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
         match result {
             // Another process may have started the run first. The run then has a supervisor.
             Err(failure) if failure.outcome == OutcomeKind::NotStarted && failure.run.is_none() => {
-                if !is_running(&home, &key)? || args.no_attach {
+                if !is_running(&home, &key)? {
                     return Err(failure);
                 }
             }
@@ -59,20 +59,33 @@ fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
 }
 
 fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let state = key_state(dir)?;
+    let is_not_started = matches!(state, KeyState::Finished(OutcomeKind::NotStarted));
+    if is_not_started && open_home::replay(dir)?.state().usage.is_empty() {
+        return start_again(global, args, home, dir);
+    }
     warn_of_another_prompt(args, dir);
-    match key_state(dir)? {
+    match state {
         KeyState::Running => follow_running(global, args, dir),
         KeyState::Unfinished => {
             let display = DisplayOptions::open(global, &args.events)?;
             let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
             supervise_and_print(global, display, home, recovery)
         }
-        // Nothing was spent, so the work can still start.
         KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
         // A cancelled run was stopped on purpose.
         KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, home, dir),
         KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
         KeyState::Finished(_) => print_finished(global, home, dir),
+    }
+}
+
+/// Replaces a run that never did any work by one with the settings of this call.
+fn start_again(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    match home.remove(dir, &[]) {
+        Ok(_) => start(global, args),
+        Err(StoreError::JournalLocked(_)) => follow_running(global, args, dir),
+        Err(error) => Err(error.into()),
     }
 }
 

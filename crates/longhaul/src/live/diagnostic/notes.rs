@@ -98,8 +98,6 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
             note("summary_failed", "no summary of older work", "fault", fault.as_str())
         }
-        // `describe_takeover` describes it with its finding, before the core decides.
-        Record::Recovered { .. } => Vec::new(),
         Record::CancelRequested { source, .. } => {
             note("cancel", "cancel requested", "source", wire_text(source))
         }
@@ -153,17 +151,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             let lines = note.lines.iter().cloned().chain(fault).chain(limit).chain(later).collect();
             vec![DiagnosticNote { lines, ..note }]
         }
-        Record::RunStarted { .. }
-        | Record::AttemptStarted { .. }
-        | Record::AttemptSpawned { .. }
-        | Record::SummaryStarted { .. }
-        | Record::CheckStarted { .. }
-        | Record::ReviewStarted { .. }
-        | Record::SummaryEnded { .. }
-        | Record::SessionOpened { .. }
-        | Record::ProgressMade { .. }
-        | Record::Suspended { .. }
-        | Record::InputClosed { .. } => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

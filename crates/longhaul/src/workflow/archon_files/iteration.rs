@@ -82,21 +82,7 @@ impl Iteration {
             }
             WorkflowRecord::WorkflowReopened { .. } => self.completed_at = None,
             WorkflowRecord::WorkflowFinished { .. } => self.completed_at = Some(at),
-            WorkflowRecord::ItemsListed { .. }
-            | WorkflowRecord::WorkflowStarted { .. }
-            | WorkflowRecord::IterationStarted { .. }
-            | WorkflowRecord::PhaseStarted { .. }
-            | WorkflowRecord::TimeExhausted { .. }
-            | WorkflowRecord::MergeStarted { .. }
-            | WorkflowRecord::UntilStarted { .. }
-            | WorkflowRecord::UntilEnded { .. }
-            | WorkflowRecord::ClockStopped { .. }
-            | WorkflowRecord::ClockStarted { .. }
-            | WorkflowRecord::WorkflowDowntime { .. }
-            | WorkflowRecord::TakenOver { .. }
-            | WorkflowRecord::CancelOrdered { .. }
-            | WorkflowRecord::WorkflowSuspendOrdered { .. }
-            | WorkflowRecord::WorkflowSuspended { .. } => {}
+            _ => {}
         }
     }
 
