@@ -110,7 +110,7 @@ fn outcome(call: &RecordedCall<'_>) -> &'static str {
         (ToolResultKind::Ok, true) => "started in the background, succeeded later",
         (ToolResultKind::Error, false) => "failed",
         (ToolResultKind::Error, true) => "started in the background, failed later",
-        (ToolResultKind::Unknown, true) => "started in the background; its end was not seen",
+        (ToolResultKind::Unknown, true) => "started in the background; it was not seen to end on its own",
         (ToolResultKind::Unknown, false) => {
             "outcome unknown; check whether it took effect before you repeat it"
         }
