@@ -242,6 +242,38 @@ fn background_call_is_not_successful_before_its_end() {
     let builder = ended(builder, "2", ToolResultKind::Error, "No logs.");
     let prompt = handoff_prompt(&builder.conversation, &context("Build."), HANDOFF_TOKENS_MAX);
     let work = &prompt[prompt.find("## ").expect("a heading")..];
-    expect![[""]].assert_eq(work);
+    expect![[r#"
+        ## Open problems
+
+        - Agent `Read logs`: failed
+
+        ```
+        No logs.
+        ```
+
+        - Agent `Find bugs`: started in the background; it was not seen to end on its own
+
+        ## The most recent work
+
+        Agent `Count files` (started in the background, succeeded later).
+
+        Agent `Read logs` (started in the background, failed later).
+
+        Agent `Find bugs` (started in the background; it was not seen to end on its own).
+
+        Received:
+
+        ```
+        There are 42 files.
+        ```
+
+        Received:
+
+        ```
+        No logs.
+        ```
+
+        Continue with the task from here.
+    "#]].assert_eq(work);
     assert!(!prompt.contains("launched"), "{prompt}");
 }
