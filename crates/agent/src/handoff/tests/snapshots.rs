@@ -274,6 +274,7 @@ fn background_call_is_not_successful_before_its_end() {
         ```
 
         Continue with the task from here.
-    "#]].assert_eq(work);
+    "#]]
+    .assert_eq(work);
     assert!(!prompt.contains("launched"), "{prompt}");
 }
