@@ -148,6 +148,15 @@ pub trait Decoder: Send {
     /// [`Decoder::snapshot`], and after [`Decoder::evidence`] to that of the evidence.
     fn usage_by_model(&self) -> Vec<(String, Usage)>;
 
+    /// Returns whether the usage of sub-agents is estimated because the stream does not state it.
+    fn needs_sub_agent_files(&self) -> bool {
+        false
+    }
+
+    /// Reads one of the agent's own files of the session's sub-agents, which state the usage of completed messages.
+    /// Must be called before [`Decoder::evidence`].
+    fn read_sub_agent_file(&mut self, _file: &[u8]) {}
+
     /// Returns the evidence of the whole stream. Must be called once the process has exited and the stream is
     /// read.
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence;

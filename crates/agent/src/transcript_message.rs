@@ -48,7 +48,7 @@ pub struct TranscriptMessage {
     /// Whether the call starts a sub-agent, whose conversation is also in the transcript.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub subagent: bool,
-    /// The id of the call, on the call and on its result.
+    /// The id of the call, on the call, on its result, and on the note that reports its end in the background.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_use_id: Option<String>,
     /// The arguments of a call, as the model wrote them.
@@ -61,6 +61,10 @@ pub struct TranscriptMessage {
     /// Whether it belongs to a wrap-up. A later attempt has no use for it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrap_up: bool,
+    /// Whether a call continues in the background, so that its result only reports its start. A later note with its id
+    /// reports its end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub background: bool,
     /// Whether a call was denied.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denied: bool,

@@ -105,8 +105,16 @@ impl ConversationReducer {
             ("user", _) => self.user(event),
             ("system", "compact_boundary") => self.compacted = true,
             ("system", "task_notification") => {
-                let text = event.summary.text().unwrap_or_default().into_owned();
-                self.note(event, text, EventKind::Note, MessageOrigin::Tool);
+                let text = event.summary.text().filter(|text| !text.trim().is_empty());
+                let status = event.status.as_str();
+                self.push(TranscriptMessage {
+                    content: Some(text.unwrap_or(Cow::Borrowed(status)).into_owned()),
+                    tool_use_id: event.tool_use_id.owned(),
+                    is_error: Some(status == "failed"),
+                    // A stopped task may have ended with the process.
+                    interrupted: !matches!(status, "completed" | "failed"),
+                    ..self.message(event, EventKind::Note, MessageOrigin::Tool)
+                });
             }
             _ => {}
         }
@@ -144,7 +152,9 @@ impl ConversationReducer {
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let call = block.tool_use_id.as_str();
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
+            let result = &event.tool_use_result;
             self.push(TranscriptMessage {
+                background: result.is_async.is_set() || result.background_task_id.non_empty().is_some(),
                 denied: meta.is_some_and(|meta| meta.permission_decision.decision.is("reject")),
                 interrupted: meta.is_some_and(|meta| {
                     vendor_terms::is_interrupted(meta.non_execution_kind.as_str(), meta.has_decision())

@@ -64,7 +64,6 @@ impl Decoder for ClaudeDecoder {
             self.line(line, out);
         });
         self.lines = lines;
-        self.snapshot.usage = self.usage_meter.usage();
     }
 
     fn collect_messages(&mut self, attempt: u32) {
@@ -94,6 +93,18 @@ impl Decoder for ClaudeDecoder {
 
     fn usage_by_model(&self) -> Vec<(String, Usage)> {
         self.usage_meter.by_model()
+    }
+
+    fn needs_sub_agent_files(&self) -> bool {
+        self.usage_meter.has_estimates()
+    }
+
+    fn read_sub_agent_file(&mut self, file: &[u8]) {
+        for line in file.split(|byte| *byte == b'\n') {
+            if let Some(row) = parse::<StreamLine<'_>>(line).filter(|row| row.kind.is("assistant")) {
+                self.usage_meter.file_row(&row.message);
+            }
+        }
     }
 
     fn evidence(&mut self, exit: Exit, stderr_tail: &str) -> Evidence {
@@ -222,6 +233,7 @@ impl ClaudeDecoder {
         }
         // Usage must be reported before the end of the exchange that it belongs to.
         if let Some(usage) = self.usage_meter.take_update() {
+            self.snapshot.usage = usage;
             out.insert(notices_before, Notice::UsageUpdated(usage));
         }
         // A ping shows an open connection, not a working API: the agent forwards one about every ten seconds while

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 const PROJECTS_DIR: &str = "projects";
+// Since 2.1.330 at the latest.
+const SUB_AGENTS_DIR: &str = "subagents";
 // Longer names are truncated and made unique by a hash.
 const NAME_CHARS_MAX: usize = 200;
 
@@ -36,6 +38,12 @@ impl SessionLayout {
     /// file of this session. `cwd` must be a canonical path.
     pub fn file(&self, cwd: &Path, session: &SessionId) -> PathBuf {
         session_file(cwd, session.as_str())
+    }
+
+    /// Returns the path, below the configuration directory, of the directory that holds a file of each sub-agent of
+    /// this session.
+    pub fn sub_agents_dir(&self, cwd: &Path, session: &SessionId) -> PathBuf {
+        self.file(cwd, session).with_extension("").join(SUB_AGENTS_DIR)
     }
 
     /// Parses the bytes of a session file.

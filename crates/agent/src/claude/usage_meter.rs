@@ -4,7 +4,7 @@
 //! Tokens come from the deltas: `message_start` has the input side, and `message_delta` has the final
 //! numbers. A message without a final `message_delta` is truncated; its output is estimated from the bytes
 //! that arrived. Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's
-//! sum gives the rest. A result also reports the cost since the previous result, which replaces our estimate.
+//! sum, or else the agent's own files, give the rest. A result also reports the cost since the previous result, which replaces our estimate.
 //! Usage after the last result is priced by our table. Usage is kept by model only, and the total is its sum.
 //! `by_model` attributes a result to models.
 
@@ -19,9 +19,9 @@ use by_model::{Models, ReportedUsage};
 use longhaul_core::{Tokens, Usage, Usd};
 use std::mem;
 
-// The main conversation and its sub-agents write messages at the same time. At the limit, the oldest message
-// is closed for the next.
-const LIVE_MESSAGES_MAX: usize = 256;
+// A message of a sub-agent stays open until the next result, and a sub-agent writes a few hundred. At the limit, the
+// oldest message is closed for the next.
+const LIVE_MESSAGES_MAX: usize = 1024;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
 
@@ -72,8 +72,7 @@ struct OpenMessage {
 enum Source {
     /// Deltas: the message is complete with its final delta.
     Deltas,
-    /// Rows only: the message is complete when the next one starts. `is_final` means that its final usage is
-    /// known.
+    /// Rows only: they do not show when the message is complete. `is_final` means that its final usage is known.
     Rows { is_final: bool },
 }
 
@@ -118,17 +117,31 @@ impl UsageMeter {
             return;
         }
         let is_final = message.stop_reason.non_empty().is_some();
-        let index = self.live.iter().position(|live| live.id == id).unwrap_or_else(|| {
+        let index = self.live.iter().rposition(|live| live.id == id).unwrap_or_else(|| {
             self.close_thread(thread);
             self.open(message, thread, Source::Rows { is_final });
             self.live.len() - 1
         });
         let live = &mut self.live[index];
         if live.source != Source::Deltas {
+            self.has_update = true;
             live.source = Source::Rows { is_final };
             live.usage = live.usage.max_with(billed(&message.usage));
             live.bytes += message.content.0.iter().map(Block::written_bytes).sum::<u64>();
         }
+    }
+
+    /// Reads a row of a sub-agent's own file, which states the final usage. A message that the stream lacks belongs to
+    /// another attempt, or a result has reported it.
+    pub(super) fn file_row(&mut self, message: &Message<'_>) {
+        if self.live.iter().any(|live| message.id.is(&live.id)) {
+            self.row(message, "");
+        }
+    }
+
+    /// Returns whether the usage of an open message is estimated although its rows arrived.
+    pub(super) fn has_estimates(&self) -> bool {
+        self.live.iter().any(|live| live.source == Source::Rows { is_final: false })
     }
 
     fn open(&mut self, message: &Message<'_>, thread: &str, source: Source) {
@@ -150,9 +163,9 @@ impl UsageMeter {
         self.close_where(|_| true);
     }
 
-    /// Closes the messages of a thread. A thread writes one message at a time, so the next one completes it.
+    /// Closes the truncated message of a thread, which writes one message at a time.
     fn close_thread(&mut self, thread: &str) {
-        self.close_where(|live| live.thread == thread);
+        self.close_where(|live| live.thread == thread && live.source == Source::Deltas);
     }
 
     fn close_where(&mut self, condition: impl Fn(&OpenMessage) -> bool) {
@@ -167,25 +180,33 @@ impl UsageMeter {
         self.close(message, is_complete);
     }
 
-    fn close(&mut self, mut message: OpenMessage, complete: bool) {
+    fn close(&mut self, message: OpenMessage, complete: bool) {
         let hash = fingerprint(&message.id);
         self.recent.remember(hash);
         self.has_update = true;
-
-        let exact = complete && message.source != (Source::Rows { is_final: false });
-        if !exact {
-            let output = &mut message.usage.tokens.output;
-            // Rounded down, because a token that was truncated was not sent.
-            *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
-        }
         if !complete {
             self.truncated.remember(hash);
         }
-        self.interval.add(&message.model, self.message_interval(&message, complete, exact));
+        self.interval.add(&message.model, self.message_interval(&message, complete));
     }
 
-    fn message_interval(&self, message: &OpenMessage, complete: bool, exact: bool) -> UsageInterval {
-        let usage = message.usage;
+    /// Returns the usage since the last result. A message that has only rows counts from its first row on.
+    fn open_interval(&self) -> Models {
+        let mut models = self.interval.clone();
+        for live in self.live.iter().filter(|live| live.source != Source::Deltas) {
+            models.add(&live.model, self.message_interval(live, true));
+        }
+        models
+    }
+
+    fn message_interval(&self, message: &OpenMessage, complete: bool) -> UsageInterval {
+        let exact = complete && message.source != (Source::Rows { is_final: false });
+        let mut usage = message.usage;
+        if !exact {
+            let output = &mut usage.tokens.output;
+            // Rounded down, because a token that was truncated was not sent.
+            *output = (*output).max(message.bytes / BYTES_PER_TOKEN);
+        }
         let mut counted = if complete {
             let turns = u32::from(message.thread.is_empty());
             Usage { tokens: usage.tokens, messages: 1, turns, ..Usage::default() }
@@ -214,10 +235,11 @@ impl UsageMeter {
 
     /// Records a result, which covers all usage since the previous one.
     pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
-        // Messages known only from rows have no end event. Those of sub-agents may be incomplete; the next
-        // result then includes them.
-        self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
         let models = reported_models(line);
+        let unreported = models.as_ref().map(|models| self.take_unreported(models.total().usage.tokens));
+        // Other messages known only from rows are complete, although they have no end event.
+        self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
+        self.live.extend(unreported.unwrap_or_default());
         let reported_tokens = match &models {
             Some(models) => Some(models.total().usage.tokens),
             None => exchange_tokens(line),
@@ -225,6 +247,23 @@ impl UsageMeter {
         let cost = self.reported_cost(line);
         self.total_tokens = sum_of(&line.model_usage);
         self.commit(models, reported_tokens, cost, only_model(&line.model_usage));
+    }
+
+    /// Takes the messages of sub-agents that a result does not include because they were incomplete: the youngest, as
+    /// far as prompts exceed the reported ones. The next result includes them.
+    fn take_unreported(&mut self, reported: Tokens) -> Vec<OpenMessage> {
+        let counted = self.open_interval().total().usage.tokens;
+        let mut excess = prompt_tokens(counted).saturating_sub(prompt_tokens(reported));
+        let mut unreported = Vec::new();
+        while let Some(index) = self.live.iter().rposition(|live| {
+            let is_row = live.source != Source::Deltas && !live.thread.is_empty();
+            is_row && (1..=excess).contains(&prompt_tokens(live.usage.tokens))
+        }) {
+            let message = self.live.remove(index);
+            excess -= prompt_tokens(message.usage.tokens);
+            unreported.insert(0, message);
+        }
+        unreported
     }
 
     /// Records the usage of the session at the end of the process, which includes that of sub-agents since the last
@@ -283,12 +322,12 @@ impl UsageMeter {
 
     /// Returns the usage so far, which is the sum over the models.
     pub(super) fn usage(&self) -> Usage {
-        self.committed.total().usage.plus(self.interval.total().priced_usage())
+        self.committed.total().usage.plus(self.open_interval().total().priced_usage())
     }
 
     /// Returns the usage so far by model, sorted by name.
     pub(super) fn by_model(&self) -> Vec<(String, Usage)> {
-        self.committed.parts_with(self.interval.clone())
+        self.committed.parts_with(self.open_interval())
     }
 
     fn is_known(&self, id: &str) -> bool {
@@ -297,7 +336,7 @@ impl UsageMeter {
 
     /// Returns the message of an event: by its id if the event has one, else by its thread.
     fn live_index(&self, id: &str, thread: &str) -> Option<usize> {
-        self.live.iter().position(|live| {
+        self.live.iter().rposition(|live| {
             live.source == Source::Deltas && if id.is_empty() { live.thread == thread } else { live.id == id }
         })
     }

@@ -80,6 +80,15 @@ records! {
         "tool_result_meta" => tool_result_meta: List<ResultMeta<'a>>,
         "timestamp" => timestamp: Text<'a>,
         "summary" => summary: Raw<'a>,
+        "tool_use_id" => tool_use_id: Text<'a>,
+        "status" => status: Text<'a>,
+        "tool_use_result" => tool_use_result: ToolUseResult<'a>,
+    }
+
+    /// Says whether a call continues in the background: of a sub-agent, and of a command.
+    ToolUseResult {
+        "isAsync" => is_async: Raw<'a>,
+        "backgroundTaskId" => background_task_id: Text<'a>,
     }
 
     /// The fields that a reader needs to skip or forward an event.

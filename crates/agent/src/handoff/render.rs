@@ -45,7 +45,7 @@ pub(super) fn whole(step: &WorkItem<'_>, weight_max: u64) -> String {
 fn whole_call(call: &RecordedCall<'_>, weight_max: u64) -> String {
     // The command is needed to understand its output, but the output is longer.
     let call_weight_max = weight_max / 3;
-    let outcome = outcome(call.outcome());
+    let outcome = outcome(call);
     let header = match &call.argument {
         Some(ToolArgument::Command(text)) => {
             format!("{} ({outcome}):\n\n{}", name(call), block(text, call_weight_max))
@@ -70,6 +70,8 @@ fn output<'a>(call: &RecordedCall<'a>) -> &'a str {
     match call.outcome() {
         // The file itself contains the written text.
         ToolResultKind::Ok if changed => "",
+        // The report of its end follows in its own place.
+        _ if call.is_background() => "",
         ToolResultKind::Ok | ToolResultKind::Error => call.output().trim_end(),
         // The agent program wrote this text, and it may be an order to stop.
         ToolResultKind::Unknown => "",
@@ -82,7 +84,7 @@ pub(super) fn failure(call: &RecordedCall<'_>) -> String {
 }
 
 pub(super) fn unknown(call: &RecordedCall<'_>) -> String {
-    format!("- {}: {}\n", call_line(call), outcome(ToolResultKind::Unknown))
+    format!("- {}: {}\n", call_line(call), outcome(call))
 }
 
 pub(super) fn file(path: &str, is_certain: bool) -> String {
@@ -102,11 +104,16 @@ fn call_line(call: &RecordedCall<'_>) -> String {
     format!("{} {}", name(call), inline(argument, ARGUMENT_CHARS_MAX))
 }
 
-fn outcome(kind: ToolResultKind) -> &'static str {
-    match kind {
-        ToolResultKind::Ok => "succeeded",
-        ToolResultKind::Error => "failed",
-        ToolResultKind::Unknown => "outcome unknown; check whether it took effect before you repeat it",
+fn outcome(call: &RecordedCall<'_>) -> &'static str {
+    match (call.outcome(), call.is_background()) {
+        (ToolResultKind::Ok, false) => "succeeded",
+        (ToolResultKind::Ok, true) => "started in the background, succeeded later",
+        (ToolResultKind::Error, false) => "failed",
+        (ToolResultKind::Error, true) => "started in the background, failed later",
+        (ToolResultKind::Unknown, true) => "started in the background; it was not seen to end on its own",
+        (ToolResultKind::Unknown, false) => {
+            "outcome unknown; check whether it took effect before you repeat it"
+        }
     }
 }
 
@@ -115,11 +122,13 @@ fn short_outcome(call: &RecordedCall<'_>) -> String {
     // A command reports its outcome at the end.
     let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));
     let line = match call.outcome() {
-        ToolResultKind::Unknown => return "outcome unknown".to_owned(),
+        ToolResultKind::Unknown if !call.is_background() => return "outcome unknown".to_owned(),
         ToolResultKind::Ok if !is_command => "",
+        _ if call.is_background() => "",
+        ToolResultKind::Unknown => "",
         ToolResultKind::Ok | ToolResultKind::Error => last_line(call.output()),
     };
-    let outcome = outcome(call.outcome());
+    let outcome = outcome(call);
     if line.is_empty() {
         outcome.to_owned()
     } else {

@@ -22,6 +22,9 @@ impl<'a> WorkLog<'a> {
     pub(super) fn new(conversation: &'a Conversation, task: &str) -> WorkLog<'a> {
         let work = || conversation.messages.iter().filter(|message| message.is_work());
         let results = results(work());
+        let is_end = |note: &&TranscriptMessage| note.kind == EventKind::Note && note.tool_use_id.is_some();
+        let ends: BTreeMap<&str, &TranscriptMessage> =
+            work().filter(is_end).map(|end| (call_id(end), end)).collect();
         let is_call = |message: &&TranscriptMessage| message.kind == EventKind::ToolCall;
         let calls: BTreeSet<&str> = work().filter(is_call).map(call_id).collect();
         // The task includes later requests.
@@ -38,7 +41,8 @@ impl<'a> WorkLog<'a> {
                 EventKind::Note => log.steps.push(WorkItem::Note(text)),
                 // A session file and the streams of its attempts may contain the same call.
                 EventKind::ToolCall if seen.insert(call) => {
-                    log.steps.push(WorkItem::Call(RecordedCall::new(message, results.get(call).copied())));
+                    let (result, end) = (results.get(call).copied(), ends.get(call).copied());
+                    log.steps.push(WorkItem::Call(RecordedCall::new(message, result, end)));
                 }
                 EventKind::ToolResult if !calls.contains(call) => {
                     log.steps.push(WorkItem::OrphanResult(message));

@@ -75,6 +75,7 @@ mod skipped;
 mod stalls;
 mod stopping;
 mod streams;
+mod sub_agents;
 mod summaries;
 mod suspending;
 mod sweep;

@@ -5,6 +5,7 @@ use super::background::record_stopped_tasks;
 use super::check_run::check_output_for;
 use super::one_shot::EndedOneShot;
 use super::publisher::write_usage;
+use super::run_sessions::read_sub_agent_files;
 use super::sessions::PreparedSession;
 use super::subscribers::Subscribers;
 use super::summary_run::summary_for;
@@ -39,6 +40,7 @@ impl EndedAttempts {
     ) -> Evidence {
         let EndedProcess { dir, mut decoder, exit, oom_killed } = ended;
         self.stderr_tail = tail_of(&dir.stderr_path());
+        read_sub_agent_files(config, decoder.as_mut());
         let mut evidence = Evidence { oom_killed, ..decoder.evidence(exit, &self.stderr_tail) };
         evidence.usage.unpriced |= dir.disk_was_full();
         use_clock(clock, &mut evidence);

@@ -4,6 +4,7 @@
 use super::loaded_session::LoadedSession;
 use super::sessions::{PreparedSession, SessionFiles};
 use super::world_config::WorldConfig;
+use longhaul_agent::Decoder;
 use longhaul_core::{AttemptPlan, Continuity, Evidence, Exit, SessionFileState, SessionId, StartupError};
 use longhaul_store::{AttemptDir, SessionLock, StoreError};
 
@@ -110,6 +111,15 @@ pub(crate) fn continuity_of(config: &WorldConfig<'_>, attempt: &AttemptDir) -> O
     let sent = attempt.sent_requests().ok()?;
     let has_prompt = sent.iter().any(|request| config.dialect.is_prompt(request));
     (!has_prompt).then_some(Continuity::Unchanged)
+}
+
+/// Adds what the stream of an ended attempt does not state: the usage of sub-agents. Without their files, it stays
+/// estimated.
+pub(crate) fn read_sub_agent_files(config: &WorldConfig<'_>, decoder: &mut dyn Decoder) {
+    let session = decoder.snapshot().session.clone().filter(|_| decoder.needs_sub_agent_files());
+    if let Some((session, files)) = session.zip(files(config)) {
+        files.sub_agent_files(&session).for_each(|file| decoder.read_sub_agent_file(&file));
+    }
 }
 
 /// Returns the session files of the run's agent, or `None` if their location is unknown.

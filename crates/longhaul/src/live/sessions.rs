@@ -198,6 +198,14 @@ impl<'a> SessionFiles<'a> {
         }
     }
 
+    /// Returns the agent's own files of the session's sub-agents.
+    pub(crate) fn sub_agent_files(&self, session: &SessionId) -> impl Iterator<Item = Vec<u8>> {
+        let dir = self.config.join(self.sessions.sub_agents_dir(&self.cwd, session));
+        let paths = fs::read_dir(dir).into_iter().flatten().flatten().map(|file| file.path());
+        let paths = paths.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
+        paths.filter_map(|path| read(&path).ok())
+    }
+
     fn path(&self, session: &SessionId) -> PathBuf {
         self.config.join(self.sessions.file(&self.cwd, session))
     }

@@ -1,6 +1,6 @@
 use super::{INPUT_BYTES_MAX, RESULT_BYTES_MAX, bound, bounded_input};
 use crate::claude::Claude;
-use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind, TranscriptMessage};
 use crate::{Decoder, Dialect, DoneSignals, Guards};
 use expect_test::{Expect, expect};
 use longhaul_core::Exit;
@@ -337,6 +337,50 @@ fn separates_sub_agents() {
             (Some("s1"), Some("t"), false, None),
             (Some("m2"), None, false, Some(9)),
             (Some("s2"), Some("t"), false, None),
+        ]
+    );
+}
+
+/// The lines of 2.1.330: the result of a call in the background reports only its start.
+#[test]
+fn marks_start_and_end_of_background_calls() {
+    let result = |call: &str, details: &str| {
+        format!(
+            r#"{{"type":"user","message":{{"content":[{{"tool_use_id":"{call}","type":"tool_result","content":"Started."}}]}},"tool_use_result":{details}}}"#
+        )
+    };
+    let end = |call: &str, status: &str, summary: &str| {
+        format!(
+            r#"{{"type":"system","subtype":"task_notification","tool_use_id":"{call}","status":"{status}","summary":"{summary}"}}"#
+        )
+    };
+    let lines = [
+        result("a", r#"{"isAsync":true,"status":"async_launched","agentId":"a1"}"#),
+        result("b", r#"{"stdout":"","backgroundTaskId":"b1"}"#),
+        result("c", r#"{"stdout":"","backgroundTaskId":""}"#),
+        result("d", r#""text""#),
+        end("a", "completed", "There are 42 files."),
+        end("b", "failed", ""),
+        end("c", "stopped", "Stopped."),
+    ];
+    let messages = decode([lines.join("\n").as_bytes()]);
+    let found: Vec<_> = messages
+        .iter()
+        .map(|message| {
+            let call = message.tool_use_id.as_deref().unwrap_or_default();
+            (call, message.background, message.result_kind(), message.text())
+        })
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("a", true, ToolResultKind::Ok, "Started."),
+            ("b", true, ToolResultKind::Ok, "Started."),
+            ("c", false, ToolResultKind::Ok, "Started."),
+            ("d", false, ToolResultKind::Ok, "Started."),
+            ("a", false, ToolResultKind::Ok, "There are 42 files."),
+            ("b", false, ToolResultKind::Error, "failed"),
+            ("c", false, ToolResultKind::Unknown, "Stopped."),
         ]
     );
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 /// Measures a script with one event per entry: `start ID [THREAD]`, `delta ID BYTES`, `end ID OUTPUT`, `cut
 /// ID` (ended without a reason), `stop ID`, `row ID [THREAD]`, `whole ID` (a row with its final usage),
-/// `result MESSAGES OUTPUT MICRODOLLARS`, `exit`.
+/// `file ID` (the same in the agent's own file), `result MESSAGES OUTPUT MICRODOLLARS`, `exit`.
 fn usage_of(script: &str) -> Usage {
     let mut meter = UsageMeter::new(Prices::bundled().clone());
     for event in script.split(';').map(str::trim) {
@@ -52,7 +52,7 @@ fn usage_of(script: &str) -> Usage {
             ),
             "stop" => stream(r#"{"type":"message_stop"}"#, ""),
             "row" => format!(r#"{{"message":{}}}"#, message("null", "1")),
-            "whole" => format!(r#"{{"message":{}}}"#, message("\"end_turn\"", "50")),
+            "whole" | "file" => format!(r#"{{"message":{}}}"#, message("\"end_turn\"", "50")),
             "result" => {
                 let count: u64 = word(1).parse().expect("a number of messages");
                 let cost: f64 = word(3).parse().expect("micro-dollars");
@@ -76,6 +76,7 @@ fn usage_of(script: &str) -> Usage {
             "row" | "whole" => {
                 meter.row(&parse::<StreamLine<'_>>(bytes).expect("it is JSON").message, thread)
             }
+            "file" => meter.file_row(&parse::<StreamLine<'_>>(bytes).expect("it is JSON").message),
             "result" => meter.on_result(&parse::<ResultLine<'_>>(bytes).expect("it is JSON")),
             _ => meter.stream_event(&parse::<StreamLine<'_>>(bytes).expect("it is JSON")),
         }
@@ -157,8 +158,24 @@ fn measures_sub_agents_by_rows() {
     check("row a t; row a t; row b t; exit", "9 (2) $0 ~11380");
     check("start m; end m 50; row a t; row b u; result 3 777 9000", "777 (3) $9000");
     check("row a t; row b t; result 2 90 9000; row b t; exit", "90 (2) $9000");
+    // They count at once.
+    check("row a t", "3 (1) $0 ~5660");
+    check("row a t; row b t; result 2 90 9000; row c t", "93 (3) $9000 ~5660");
+    // A result lacks the message in progress.
+    check("start m; end m 50; row a t; result 1 50 6600", "53 (2) $6600 ~5660");
+    check("start m; end m 50; row a t; result 1 50 6600; row a t; row b t; exit", "59 (3) $6600 ~11380");
+    check("row a t; row b t; row c u; result 2 90 9000; result 1 7 5000", "97 (3) $14000");
     // The usage of a complete row is exact.
     check("whole a; exit", "50 (1) $0 ~6600");
+}
+
+#[test]
+fn files_of_sub_agents_state_usage_after_a_crash() {
+    check("row a t; row b t; file a; file a; exit", "53 (2) $0 ~12260");
+    check("row a t; row a t; row b t; file a; file b; exit", "100 (2) $0 ~13200");
+    check("start m; end m 50; row a t; result 1 50 6600; row a t; file a; exit", "100 (2) $6600 ~6600");
+    // Messages of earlier attempts and of earlier results do not count again.
+    check("row a t; result 1 90 9000; row b t; file z; file a; file b; exit", "140 (2) $9000 ~6600");
 }
 
 #[test]

@@ -1,6 +1,6 @@
-use super::{ConversationBuilder, context, handoff_prompt};
+use super::{ConversationBuilder, context, handoff_prompt, result};
 use crate::handoff::{HandoffContext, HandoffReason};
-use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind};
+use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind, TranscriptMessage};
 use expect_test::expect;
 use longhaul_core::{HANDOFF_TOKENS_MAX, Remaining, Span, Usd};
 use serde_json::json;
@@ -222,4 +222,59 @@ fn real_result_replaces_placeholder() {
         .result("1", ToolResultKind::Unknown, "interrupted");
     let prompt = handoff_prompt(&builder.conversation, &context("Build."), HANDOFF_TOKENS_MAX);
     assert!(prompt.contains("built") && !prompt.contains("unknown"), "{prompt}");
+}
+
+#[test]
+fn background_call_is_not_successful_before_its_end() {
+    let started = |builder: ConversationBuilder, id: &str, task: &str| {
+        let call = builder.call(id, "Agent", &json!({ "description": task }));
+        let launch = result(id, ToolResultKind::Ok, "Async agent launched successfully.");
+        call.add(TranscriptMessage { background: true, ..launch })
+    };
+    let ended = |builder: ConversationBuilder, id: &str, kind: ToolResultKind, report: &str| {
+        let end = TranscriptMessage { kind: EventKind::Note, ..result(id, kind, report) };
+        builder.add(end)
+    };
+    let builder = started(ConversationBuilder::default(), "1", "Count files");
+    let builder = started(builder, "2", "Read logs");
+    let builder = started(builder, "3", "Find bugs");
+    let builder = ended(builder, "1", ToolResultKind::Ok, "There are 42 files.");
+    let builder = ended(builder, "2", ToolResultKind::Error, "No logs.");
+    let prompt = handoff_prompt(&builder.conversation, &context("Build."), HANDOFF_TOKENS_MAX);
+    let work = &prompt[prompt.find("## ").expect("a heading")..];
+    expect![[r#"
+        ## Open problems
+
+        - Agent `Read logs`: failed
+
+        ```
+        No logs.
+        ```
+
+        - Agent `Find bugs`: started in the background; it was not seen to end on its own
+
+        ## The most recent work
+
+        Agent `Count files` (started in the background, succeeded later).
+
+        Agent `Read logs` (started in the background, failed later).
+
+        Agent `Find bugs` (started in the background; it was not seen to end on its own).
+
+        Received:
+
+        ```
+        There are 42 files.
+        ```
+
+        Received:
+
+        ```
+        No logs.
+        ```
+
+        Continue with the task from here.
+    "#]]
+    .assert_eq(work);
+    assert!(!prompt.contains("launched"), "{prompt}");
 }
