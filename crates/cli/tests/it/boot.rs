@@ -68,7 +68,7 @@ fn service_is_installed_and_removed() {
     let expected = [
         path.to_str().expect("a plain name"),
         "loginctl enable-linger",
-        "this file lacks ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR; to add what is set here, type:",
+        "this file lacks ANTHROPIC_API_KEY, CLAUDE_CONFIG_DIR, IS_SANDBOX; to add what is set here, type:",
         &env_file(&stage).display().to_string(),
     ];
     assert_success(&call.output(), &expected);
@@ -108,7 +108,7 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let shell = |call: Call| call.env("ANTHROPIC_API_KEY", secret).env("HTTPS_PROXY", "http://127.0.0.1:1");
     let install = || recover(&stage, &["--install"]);
     let first = shell(install()).output();
-    assert_success(&first, &["this file lacks ANTHROPIC_API_KEY, HTTPS_PROXY;"]);
+    assert_success(&first, &["this file lacks ANTHROPIC_API_KEY, HTTPS_PROXY, IS_SANDBOX;"]);
     assert!(!first.stderr.contains("sk "), "{first:?}");
     for command in printed_commands(&first) {
         let output = shell(stage.program("sh")).args(["-c", command]).output();
@@ -164,7 +164,7 @@ fn run_over_acp_is_recovered_with_its_variable() {
         let script = format!("set -a; test ! -e '{0}' || . '{0}'; exec \"$0\" recover", path.display());
         stage.program("sh").args(["-c", &script, LONGHAUL]).output()
     };
-    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY";
+    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, IS_SANDBOX, OPENAI_API_KEY";
     recover_at_boot().assert_error(&[&format!("{needed} were set when the run started")]);
     // In another shell, the variables cannot be copied.
     let elsewhere = recover(&stage, &["--install"]).output();
@@ -215,7 +215,7 @@ fn workflow_over_acp_needs_the_variables_of_its_agent() {
         fs::remove_dir_all(stage.home().join(folder)).expect("there is a run");
     }
     let install = recover(&stage, &["--install"]).env("OPENAI_API_KEY", "sk-1").output();
-    assert_success(&install, &["this file lacks OPENAI_API_KEY;"]);
+    assert_success(&install, &["this file lacks IS_SANDBOX, OPENAI_API_KEY;"]);
 }
 
 /// Writes a file into a new directory.
@@ -228,7 +228,7 @@ fn write(path: &Path, text: &str) {
 fn readable_environment_file_is_reported() {
     let stage = stage("");
     let path = env_file(&stage);
-    write(&path, "ANTHROPIC_API_KEY=sk-1\n");
+    write(&path, "ANTHROPIC_API_KEY=sk-1\nIS_SANDBOX=1\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("the test owns the file");
     let chmod = format!("chmod 600 {}", path.display());
     assert_success(&recover(&stage, &["--install"]).output(), &["other users can read this file", &chmod]);

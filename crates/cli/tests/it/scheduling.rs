@@ -76,6 +76,8 @@ fn simultaneous_starts_create_one_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();
     let runs: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
+    let rejected = call(&stage, &agent, &server, &["--no-attach"]).output();
+    rejected.assert_error(&["run nightly is already running", "longhaul attach nightly"]);
     for run in runs {
         let envelope = run.output().envelope(0);
         assert_eq!(envelope["run"]["id"], "nightly");

@@ -62,7 +62,7 @@ fn plan_has_names_of_variables_without_values() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_without_processes(&stage, &stage.agent(), &server);
     let needed = || run.plan().expect("a plan").env.needed().map(str::to_owned).collect::<Vec<_>>();
-    assert_eq!(needed(), ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]);
+    assert_eq!(needed(), ["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "IS_SANDBOX"]);
     let plan = fs::read_to_string(run.plan_path()).expect("a plan");
     for (name, value) in server.api.environment() {
         assert!(!name.starts_with("ANTHROPIC_") || !plan.contains(&value), "{value} in {plan}");
@@ -71,7 +71,7 @@ fn plan_has_names_of_variables_without_values() {
     let cancelled = stage.longhaul(["cancel", "@"]).output();
     assert_eq!(cancelled.code, 0, "{cancelled:?}");
     let plan = run.plan().expect("a plan");
-    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
+    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "IS_SANDBOX"]), "{plan:?}");
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn resume_uses_the_current_variables() {
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     assert_done(&stage, &resumed.envelope(0), 2);
     let plan = run.plan().expect("a plan");
-    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"]), "{plan:?}");
+    assert!(plan.env.needed().eq(["ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "IS_SANDBOX"]), "{plan:?}");
 }
 
 #[test]

@@ -40,8 +40,11 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
         match result {
             // Another process may have started the run first. The run then has a supervisor.
             Err(failure) if failure.outcome == OutcomeKind::NotStarted && failure.run.is_none() => {
-                if !is_running(&home, &key)? {
-                    return Err(failure);
+                match home.run_with_id(&key)? {
+                    Some(dir) if !Journal::is_locked(&dir.journal_path())? => return Err(failure),
+                    None => return Err(failure),
+                    Some(dir) if args.no_attach => return follow_running(global, args, &dir),
+                    Some(_) => {}
                 }
             }
             result => return result,
@@ -51,11 +54,6 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
         format!("the supervisor of run {key} changed {CHECKS_MAX} times while this command checked it"),
         format!("follow it with `longhaul attach {key}`"),
     ))
-}
-
-fn is_running(home: &Home, key: &RunId) -> Result<bool, Failure> {
-    let Some(dir) = home.run_with_id(key)? else { return Ok(false) };
-    Ok(Journal::is_locked(&dir.journal_path())?)
 }
 
 fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
