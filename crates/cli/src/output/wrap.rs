@@ -89,7 +89,7 @@ mod tests {
             wrap(&mut out, text, 2);
             assert_eq!(out, expected);
         };
-        let command = format!("`git -C {} merge it`", "x".repeat(70));
+        let command = format!("`git -C {} merge it`", "x".repeat(80));
         check(
             &format!("resolve it with {command}, then resume, or do not"),
             &format!("resolve it with\n  {command},\n  then resume, or do not\n"),
