@@ -230,7 +230,7 @@ fn time_limit_stops_the_live_runs_and_the_printed_command_continues() {
     let next = ended["workflow"]["next"][0].as_str().expect("a command");
     let exhausted = stage.longhaul(["resume", "@"]).against(&server).output();
     assert_eq!(exhausted.code, 2, "{exhausted:?}");
-    exhausted.assert_error(&["is exhausted", "of 6s)", next]);
+    exhausted.assert_error(&["the time limit is ", "of 6s)", next]);
     let words: Vec<&str> = next.split(' ').skip(1).collect();
     envelope(&stage.longhaul(words).against(&server).output(), 0);
     assert_eq!(stage.runs().len(), 2, "the same runs continue");

@@ -104,7 +104,7 @@ pub fn resume(
     supervise_and_print(global, home, start)
 }
 
-/// Rejects limits that a workflow which they stopped has already used up. Its runs would not start.
+/// Rejects the limit that stopped the workflow if it is not raised, or used up. Its runs would end at once.
 fn require_remaining(
     dir: &WorkflowDir,
     workflow: &Workflow,
@@ -115,17 +115,22 @@ fn require_remaining(
     let Some(outcome) = state.outcome().filter(|_| state.stopped_at_own_limit(&plan.policy).is_none()) else {
         return Ok(());
     };
-    let (cost, time) = (state.cost, state.clock.before);
-    let (limit, used) = match (outcome.kind, limits.budget, limits.time) {
-        (OutcomeKind::OverBudget, Some(budget), _) if cost >= budget => {
-            (Limit::Budget, format!("{} of {}", money(cost), money(budget)))
+    let (cost, time, is_unraised) = (state.cost, state.clock.before, limits == state.limits(&plan.policy));
+    let (limit, is_exhausted, used) = match (outcome.kind, limits.budget, limits.time) {
+        (OutcomeKind::OverBudget, Some(budget), _) => {
+            (Limit::Budget, cost >= budget, format!("{} of {}", money(cost), money(budget)))
         }
-        (OutcomeKind::OutOfTime, _, Some(limit)) if time >= limit => {
-            (Limit::Time, format!("{time} of {limit}"))
+        (OutcomeKind::OutOfTime, _, Some(limit)) => {
+            (Limit::Time, time >= limit, format!("{time} of {limit}"))
         }
         (_, _, _) => return Ok(()),
     };
-    let error = format!("cannot resume workflow {}: {} is exhausted ({used})", dir.id(), limit.describe());
+    let rest = match (is_exhausted, is_unraised) {
+        (true, _) => "exhausted",
+        (false, true) => "down to its wrap-up reserve",
+        (false, false) => return Ok(()),
+    };
+    let error = format!("cannot resume workflow {}: {} is {rest} ({used})", dir.id(), limit.describe());
     let status = dir.status().ok();
     let raise = status.and_then(|status| next_commands(&status, outcome).into_iter().next());
     Err(Failure::usage(error, raise.map_or_else(String::new, |command| format!("raise it: `{command}`"))))
