@@ -66,7 +66,7 @@ pub enum ResumeRequest {
     RepeatTask,
     /// This text.
     Prompt(String),
-    /// As [`ResumeRequest::Continue`], from the workflow of the run, which resumes it for the nth time.
+    /// As `continue`, from the workflow of the run, which resumes it for the nth time.
     Workflow(u32),
 }
 

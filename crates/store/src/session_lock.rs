@@ -65,7 +65,7 @@ impl SessionLock {
         }
     }
 
-    /// Returns the orphaned run because of which [`SessionLock::acquire`] fails for `run`. It locks nothing for long.
+    /// Returns the orphaned run that makes [`SessionLock::acquire`] fail for `run`.
     pub fn orphan(home: &Home, agent: &str, session: &SessionId, run: &RunId) -> Option<RunId> {
         let path = home.sessions_path().join(file_name(agent)).join(file_name(session.as_str()) + ".lock");
         let file = open_regular_with(File::options().read(true), &path).ok()?;

@@ -183,7 +183,7 @@ class ResumeRequestPrompt:
 @dataclass(frozen=True, kw_only=True)
 class ResumeRequestWorkflow:
     """
-    As [`ResumeRequest::Continue`], from the workflow of the run, which resumes it for the nth time.
+    As `continue`, from the workflow of the run, which resumes it for the nth time.
     """
 
     workflow: int
