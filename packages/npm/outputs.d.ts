@@ -256,7 +256,7 @@ export type Decision1 =
       changes?: SettingChange[];
       record: 'run_reopened';
       /**
-       * The user's request.
+       * The request.
        */
       request: ResumeRequest;
     }
@@ -534,13 +534,16 @@ export type Decision1 =
       record: 'run_finished';
     };
 /**
- * The prompt that the user requests when resuming a run.
+ * The prompt that the user, or the workflow of the run, requests when resuming a run.
  */
 export type ResumeRequest =
   | 'continue'
   | 'repeat_task'
   | {
       prompt: string;
+    }
+  | {
+      workflow: number;
     };
 /**
  * The kind of prompt to send to the agent. The dialect supplies the text.
@@ -1541,7 +1544,7 @@ export interface RunInfo {
    */
   dir: string | null;
   /**
-   * Time in which nothing ran: the machine slept, or the run had no supervisor.
+   * Downtime: the machine slept, or no supervisor was running and the agent was idle.
    */
   downtime_ms: Span;
   /**
@@ -2104,7 +2107,7 @@ export interface Show {
    */
   dir: string;
   /**
-   * Time in which nothing ran: the machine slept, or no supervisor was running.
+   * Downtime: the machine slept, or no supervisor was running and the agent was idle.
    */
   downtime_ms: Span;
   ended_at: Rfc3339 | null;

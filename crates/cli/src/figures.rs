@@ -14,7 +14,7 @@ pub struct RunUsage {
     pub active_ms: Span,
     /// Time spent waiting, with no process running.
     pub waiting_ms: Span,
-    /// Time in which nothing ran: the machine slept, or no supervisor was running.
+    /// Downtime: the machine slept, or no supervisor was running and the agent was idle.
     pub downtime_ms: Span,
     /// Cost reported by the agent.
     pub reported_cost_usd: Dollars,

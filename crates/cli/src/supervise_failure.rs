@@ -71,6 +71,23 @@ fn hint(error: &SuperviseError) -> Option<String> {
         SuperviseError::SettingsInUse(run) => {
             Some(format!("stop it with `longhaul cancel {run}`, then resume it with the change"))
         }
-        SuperviseError::Io(_) => None,
+        SuperviseError::Io(_) => Some(
+            "fix the cause, and type the command again; a process that cannot be stopped waits for a disk, a file \
+             server or a debugger"
+                .to_owned(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Failure, SuperviseError};
+    use std::io;
+
+    #[test]
+    fn failed_sweep_has_a_next_step() {
+        let error = io::Error::other("processes of run kmzxqp cannot be stopped: 12, 34");
+        let failure = Failure::from(SuperviseError::Io(error));
+        assert!(failure.hint.is_some_and(|hint| hint.contains("type the command again")));
     }
 }

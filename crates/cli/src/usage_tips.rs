@@ -105,6 +105,15 @@ fn improve_flag(error: &mut Error, command: &Command, name: &str) {
         // The usage line names what clap suggested.
         error.remove(ContextKind::Usage);
         error.insert(ContextKind::SuggestedArg, ContextValue::String(flag.to_owned()));
+    } else if name == "--agent" {
+        // clap suggests `--agent-path`, which takes no name of an agent.
+        error.remove(ContextKind::Usage);
+        error.remove(ContextKind::SuggestedArg);
+        let reason = match command.get_name() {
+            "doctor" => "it checks Claude Code",
+            _ => "only a new run has a choice of agents",
+        };
+        insert_tip(error, format!("leave out '{name}': {reason}"));
     } else if starts_agent && WITHOUT_TERMINAL.contains(&name) {
         error.remove(ContextKind::Usage);
         error.remove(ContextKind::SuggestedArg);
@@ -167,6 +176,8 @@ mod tests {
             ],
         );
         check("gsd plan-phase 1 --foo", &["to pass '--foo' to the agent, write it last, after '--'"]);
+        check("doctor --agent acp", &["leave out '--agent': it checks Claude Code"]);
+        check("resume kmzxqp --agent acp", &["leave out '--agent': only a new run has a choice of agents"]);
         check("run task --no-session-persistence", &[]);
         check("run task --budget x", &[]);
         check("run task --model", &[]);

@@ -199,14 +199,14 @@ impl WorkflowHistory {
         }
     }
 
-    /// Returns whether a worktree holds the result of a run that is done, and the merge of its phase failed.
-    fn is_unmerged(&self, (path, _): &(PathBuf, String), outcome: Outcome) -> bool {
-        let is_of_run = |run: &RunId| path.file_name().is_some_and(|name| name == run.as_str());
-        let mut items = self.status.phases.iter().flat_map(|phase| &phase.items);
-        outcome.kind == OutcomeKind::NeedsPerson
-            && items.any(|item| {
-                item.status == OutcomeKind::Done.as_str() && item.run.as_ref().is_some_and(is_of_run)
-            })
+    /// Returns the phase whose merge a worktree with the result of a done run still needs, after a person acted.
+    fn unmerged_phase(&self, (path, _): &(PathBuf, String), outcome: Outcome) -> Option<&PhaseReport> {
+        let is_result = |item: &ItemReport| {
+            let run = item.run.as_ref().filter(|_| item.status == OutcomeKind::Done.as_str());
+            run.is_some_and(|run| path.file_name().is_some_and(|name| name == run.as_str()))
+        };
+        let mut phases = self.status.phases.iter().filter(|_| outcome.kind == OutcomeKind::NeedsPerson);
+        phases.find(|phase| phase.items.iter().any(is_result))
     }
 
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
@@ -222,11 +222,15 @@ impl WorkflowHistory {
                 };
                 let project = self.plan.project_dir.as_path();
                 // A result that could not be merged is not dropped: it is done work.
-                let (unmerged, worktrees): (Vec<_>, Vec<_>) = self
+                let (mut unmerged, worktrees): (Vec<_>, Vec<_>) = self
                     .dir
                     .worktrees()
                     .into_iter()
-                    .partition(|worktree| self.is_unmerged(worktree, outcome));
+                    .partition(|worktree| self.unmerged_phase(worktree, outcome).is_some());
+                // A resume alone merges the results of a phase whose merge has not failed.
+                unmerged.retain(|worktree| {
+                    self.unmerged_phase(worktree, outcome).is_some_and(|phase| phase.problem.is_some())
+                });
                 let mut commands = commands_to_merge(project, &unmerged);
                 commands.extend(next_commands(&self.status, outcome));
                 if !worktrees.is_empty() {

@@ -25,11 +25,14 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
                 // Its output names the flags that raise this limit.
                 return vec![format!("longhaul show {run}"), resume];
             }
-            // As much again, so that the rest has a chance to fit.
+            // At least as much again, so that the rest has a chance to fit.
             let budget = status.budget_usd.filter(|_| outcome.kind == OutcomeKind::OverBudget);
             let time = status.time_limit_ms.filter(|_| outcome.kind == OutcomeKind::OutOfTime);
-            let budget = budget.map(|budget| format!(" --add-budget {:.2}", budget.0.as_dollars().max(0.01)));
-            let time = time.map(|limit| format!(" --add-time {}s", (limit.millis() / 1_000).max(1)));
+            let budget = budget.map(|budget| budget.0.as_dollars().max(status.total_cost_usd.0.as_dollars()));
+            let budget =
+                budget.map(|budget| format!(" --add-budget {:.2}", (budget * 100.0).ceil().max(1.0) / 100.0));
+            let time = time.map(|limit| limit.max(status.active_ms).millis().div_ceil(1_000).max(1));
+            let time = time.map(|seconds| format!(" --add-time {seconds}s"));
             vec![resume + &budget.or(time).unwrap_or_default()]
         }
         // Without a condition, another iteration would repeat the work that is done.

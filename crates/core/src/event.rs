@@ -55,7 +55,7 @@ pub enum Event {
     },
 }
 
-/// The prompt that the user requests when resuming a run.
+/// The prompt that the user, or the workflow of the run, requests when resuming a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -66,6 +66,8 @@ pub enum ResumeRequest {
     RepeatTask,
     /// This text.
     Prompt(String),
+    /// As `continue`, from the workflow of the run, which resumes it for the nth time.
+    Workflow(u32),
 }
 
 /// The last attempt's state, as found by a recovering supervisor.

@@ -20,11 +20,11 @@ pub enum Record {
         /// Time of the record.
         at: Moment,
     },
-    /// A user resumed the finished run.
+    /// The user or the workflow of the run resumed the finished run.
     RunReopened {
         /// Time of the record.
         at: Moment,
-        /// The user's request.
+        /// The request.
         request: ResumeRequest,
         /// Settings that the user changed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

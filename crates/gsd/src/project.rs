@@ -1,9 +1,9 @@
 //! A project: its phases with their plans, and its status.
 
 use crate::claim::{STATE, Source};
-use crate::read::{Files, ProjectError, read_files};
+use crate::read::{Files, ProjectError, open_work, read_files};
 use crate::reader::Reader;
-use crate::{PhaseId, ProjectPhase, ProjectStatus, Warning};
+use crate::{OpenWork, PhaseId, ProjectPhase, ProjectStatus, Warning};
 use std::path::Path;
 
 /// A project of GSD.
@@ -21,7 +21,23 @@ impl Project {
     /// # Errors
     /// Returns an error if the directory has no `.planning`, or a file in it is unreadable or too large.
     pub fn read(dir: &Path) -> Result<Project, ProjectError> {
-        Ok(Project::from_files(read_files(dir)?))
+        let mut project = Project::from_files(read_files(dir)?);
+        project.add_gaps(dir)?;
+        Ok(project)
+    }
+
+    /// Withdraws the progress of a current phase whose verification found gaps: its summaries contradict its report.
+    fn add_gaps(&mut self, dir: &Path) -> Result<(), ProjectError> {
+        let Some(phase) = self.status.current_phase.as_ref().and_then(|id| self.phase(id)) else {
+            return Ok(());
+        };
+        if let (OpenWork::Gaps, Some(report)) = (open_work(dir, phase)?, &phase.report) {
+            let text = format!("the verification of phase {} found gaps", phase.id);
+            let warning = Source::directory(report).warning(text);
+            self.status.warnings.push(warning);
+            self.status.progress_percent = None;
+        }
+        Ok(())
     }
 
     /// Reads the project out of the content of its files.

@@ -12,7 +12,7 @@ pub struct ProjectStatus {
     pub current_phase: Option<PhaseId>,
     /// Name of the phase in progress
     pub current_phase_name: Option<String>,
-    /// Share of the current phase's plans that have a summary, in percent
+    /// Share of the current phase's plans that have a summary, in percent. `None` if its verification found gaps
     pub progress_percent: Option<f64>,
     /// Open blockers and concerns
     pub blockers: Vec<String>,

@@ -54,9 +54,7 @@ impl SessionLock {
             let links = file.metadata().map_err(StoreError::io("lock session", &path))?.nlink();
             if links > 0 {
                 // A holder that ends normally removes the file. One with an unreadable journal cannot continue.
-                let orphan =
-                    holder(&file).filter(|dead| dead != run && home.is_finished(dead) == Some(false));
-                if let Some(run) = orphan {
+                if let Some(run) = orphan(home, &file, run) {
                     drop(file.unlock());
                     return Err(StoreError::SessionOrphaned { session: session.clone(), run });
                 }
@@ -65,6 +63,14 @@ impl SessionLock {
                 return Ok(lock);
             }
         }
+    }
+
+    /// Returns the orphaned run that makes [`SessionLock::acquire`] fail for `run`.
+    pub fn orphan(home: &Home, agent: &str, session: &SessionId, run: &RunId) -> Option<RunId> {
+        let path = home.sessions_path().join(file_name(agent)).join(file_name(session.as_str()) + ".lock");
+        let file = open_regular_with(File::options().read(true), &path).ok()?;
+        file.try_lock_shared().ok()?;
+        orphan(home, &file, run)
     }
 
     /// Unlocks the session and keeps its file, because the run is unfinished.
@@ -105,6 +111,11 @@ fn unused_lock(home: &Home, path: PathBuf) -> Option<SessionLock> {
     let is_finished = holder(&file).is_none_or(|run| home.is_finished(&run) == Some(true));
     let is_unused = is_finished && file.try_lock().is_ok() && file.metadata().ok()?.nlink() > 0;
     is_unused.then(|| SessionLock { file, path, is_kept: false })
+}
+
+/// Returns the last holder of an unlocked file if it is another, unfinished run.
+fn orphan(home: &Home, file: &File, run: &RunId) -> Option<RunId> {
+    holder(file).filter(|dead| dead != run && home.is_finished(dead) == Some(false))
 }
 
 fn holder(file: &File) -> Option<RunId> {

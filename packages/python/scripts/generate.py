@@ -10,6 +10,7 @@ Without a directory, it writes into src/longhaul.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -372,15 +373,17 @@ def _entry(flag: dict[str, Any], name: str) -> str:
 def main() -> None:
     """Writes all generated files, formatted as the rest of the package."""
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else PACKAGE / "src" / "longhaul"
-    (target / "models").mkdir(parents=True, exist_ok=True)
-    written = [target / "_options.py", target / "_flags.py", target / "models"]
-    options(*written[:2])
-    models(written[-1])
-    # Not the settings of the package: they depend on where a file is.
-    settings = ["--quiet", "--isolated", "--line-length=110", "--target-version=py310"]
-    for command in (["check", "--fix", "--select=F401,I"], ["format"]):
-        ruff = [sys.executable, "-m", "ruff", *command, *settings, *map(str, written)]
-        subprocess.run(ruff, check=True)
+    # An error must not leave some of the files rewritten, so all are complete before one is copied.
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "_options.py", Path(folder) / "_flags.py", Path(folder) / "models"
+        options(*written[:2])
+        models(written[-1])
+        # Not the settings of the package: they depend on where a file is.
+        settings = ["--quiet", "--isolated", "--line-length=110", "--target-version=py310"]
+        for command in (["check", "--fix", "--select=F401,I"], ["format"]):
+            ruff = [sys.executable, "-m", "ruff", *command, *settings, *map(str, written)]
+            subprocess.run(ruff, check=True)
+        shutil.copytree(folder, target, dirs_exist_ok=True)
 
 
 if __name__ == "__main__":

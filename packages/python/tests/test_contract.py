@@ -6,6 +6,7 @@ import asyncio
 import dataclasses
 import filecmp
 import json
+import os
 import subprocess
 import sys
 from importlib import import_module
@@ -34,6 +35,19 @@ def test_the_generated_files_are_those_of_the_schemas(tmp_path: Path) -> None:
     assert different == [], "run scripts/generate.py"
     left = {path.name for path in (source / "models").glob("*.py")} - {path.name for path in generated}
     assert left == set()
+
+
+def test_a_failing_generator_changes_no_file(tmp_path: Path) -> None:
+    stub, target = tmp_path / "stub", tmp_path / "target"
+    stub.mkdir()
+    target.mkdir()
+    (stub / "datamodel_code_generator.py").write_text("raise SystemExit(1)")
+    (target / "_options.py").write_text("old")
+    script = PACKAGE / "scripts" / "generate.py"
+    environment = {**os.environ, "PYTHONPATH": str(stub)}
+    failed = subprocess.run([sys.executable, script, target], env=environment, capture_output=True)
+    assert failed.returncode != 0
+    assert {path.name: path.read_text() for path in target.iterdir()} == {"_options.py": "old"}
 
 
 def output(*arguments: str, stdin: str | None = None) -> list[dict[str, Any]]:

@@ -72,7 +72,9 @@ pub struct VerifyOutput {
 
 fn verify(global: &GlobalArgs, home: &Home) -> Result<u8, Failure> {
     let mut differences = Vec::new();
-    let ledger = Ledger::open(home, WAIT)?;
+    let mut ledger = Ledger::open(home, WAIT)?;
+    // Runs that no reader has indexed yet are no difference.
+    ledger.catch_up()?;
     let VerifyStats { compared, supervised } = ledger.verify(|difference| differences.push(difference))?;
     let verified = VerifyOutput { runs: compared, supervised, differences };
     output::print_output(global, &verified, || {

@@ -83,15 +83,8 @@ fn prepare(args: &LoopArgs, typed: &TypedFlags, project_dir: PathBuf) -> Result<
         time: args.time_limit,
     })?;
     file.check_project(&project_dir)?;
-    let PhaseRuns { runs, origins, notify, endless } = PhaseRuns::resolve(&file, &source, typed)?;
-    if let Some(phase) = endless.filter(|_| policy.limits.budget.is_none() && policy.limits.time.is_none()) {
-        return Err(Failure::usage(
-            format!(
-                "cannot run phase `{phase}`: `keep_going` without a limit: the agent could work and spend forever"
-            ),
-            "add --budget 10 or --time-limit 12h, or set `budget` or `time_limit` for the phase; `budget = \"none\"` means unlimited",
-        ));
-    }
+    let has_limit = policy.limits.budget.is_some() || policy.limits.time.is_some();
+    let PhaseRuns { runs, origins, notify } = PhaseRuns::resolve(&file, &source, typed, has_limit)?;
     let runs = plan_check::with_checks(&file, &policy, runs)?;
     adopt_limits(&mut policy, &runs);
     let source = WorkflowSource { files: file.files().clone(), ..source };

@@ -25,7 +25,7 @@ use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
 use longhaul::workflow::{WorkflowStart, recoverable_workflows};
 use longhaul::{RunStart, recoverable};
-use longhaul_core::{OutcomeKind, Span, Workflow};
+use longhaul_core::{OutcomeKind, Span, Workflow, WorkflowRecord};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
 use longhaul_store::{Home, Journal, JournalDir, LedgerEntry, RunDir, StoreError, WorkflowDir};
@@ -73,8 +73,14 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
             (workflows, recent(runs, "", args.active_within, run_age))
         }
     };
-    let unreadable =
-        if args.run.is_none() { print_unreadable_runs(&home, args.active_within)? } else { Vec::new() };
+    let mut unreadable = Vec::new();
+    if args.run.is_none() {
+        for failure in unreadable_workflows(&home, args.active_within)? {
+            output::print_error(&failure.error, failure.hint.as_deref());
+            unreadable.push(failure.exit_code);
+        }
+        unreadable.extend(print_unreadable_runs(&home, args.active_within)?);
+    }
     if args.list {
         list(&workflows, &runs, global);
         return Ok(0);
@@ -176,6 +182,19 @@ fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec
         let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
         output::print_error(&failure.error, failure.hint.as_deref());
         Some(failure.exit_code)
+    });
+    Ok(failures.collect())
+}
+
+/// Returns an error for each recent workflow without a published outcome whose plan or journal cannot be read.
+pub fn unreadable_workflows(home: &Home, active_within: Option<Span>) -> Result<Vec<Failure>, Failure> {
+    let workflows = home.workflows_newest_first()?.into_iter();
+    let unfinished = workflows.filter(|dir| !dir.is_outcome_published());
+    let recent = unfinished.filter(|dir| is_within(workflow_age(home, dir), active_within));
+    let failures = recent.filter_map(|dir| {
+        let journal = || Journal::<WorkflowRecord>::load(&dir.journal_path()).err();
+        let failure = Failure::from(dir.plan().err().or_else(journal)?);
+        Some(Failure { error: format!("workflow {}: {}", dir.id(), failure.error), ..failure })
     });
     Ok(failures.collect())
 }

@@ -7,7 +7,7 @@ mod files;
 mod text;
 mod workflow;
 
-use super::why::run_status;
+use super::why::{next_of_run, run_status};
 use crate::args::{GlobalArgs, OutputFormat, ShowArgs};
 use crate::failure::Failure;
 use crate::figures::{RunUsage, figures};
@@ -19,7 +19,7 @@ use crate::output::pager::page_output;
 use crate::output::phrases::one_line;
 use crate::output::result_event::ResultEvent;
 use crate::output::time::TimeFormat;
-use crate::run_history::{NextStep, next_step, read_attempt_files};
+use crate::run_history::{NextStep, read_attempt_files};
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
@@ -168,7 +168,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         changed: outcome.and_then(|_| dir.changes().ok()??.end(state.reopen_count)?.changed),
         files: files_of(dir),
         supervised: status.is_supervised,
-        next: next_step(dir.id(), history.run(), &plan.spec, status, clock),
+        next: next_of_run(&open_home::locate()?, dir, history.run(), &plan, status, clock),
     };
     Ok(Loaded { show_output, history })
 }

@@ -2,9 +2,9 @@
 
 mod watch;
 
-use super::loop_workflow;
 use super::runs::{Row, RowState, activity, table};
 use super::workflow_lines::{self, phases_lines};
+use super::{loop_workflow, recover};
 use crate::args::{GlobalArgs, StatusArgs};
 use crate::failure::Failure;
 use crate::output::color::Colors;
@@ -74,6 +74,9 @@ pub fn status(global: &GlobalArgs, args: &StatusArgs) -> Result<u8, Failure> {
         return watch::watch();
     }
     let status = read(args)?;
+    for failure in recover::unreadable_workflows(&open_home::locate()?, Some(UNREADABLE_SHOWN))? {
+        output::print_warning(&failure.error, failure.hint.as_deref());
+    }
     page_output(global, &status, || text(&status));
     Ok(0)
 }
@@ -87,7 +90,7 @@ fn text(status: &StatusOutput) -> String {
     let activities = activities.collect();
     let mut text: String =
         status.workflows.iter().map(|workflow| tree(workflow, Some(&activities), colors)).collect();
-    let others = status.runs.iter().filter(|run| !is_of_workflow(&run.row, &status.workflows));
+    let others = status.runs.iter().filter(|run| !is_live_in_workflow(&run.row, &status.workflows));
     let rows: Vec<_> = others.map(|run| (&run.row, Some(run.activity.clone()))).collect();
     if !rows.is_empty() {
         text += &table::runs(&rows, output::now(), output::width(), colors);
@@ -98,6 +101,13 @@ fn text(status: &StatusOutput) -> String {
 fn is_of_workflow(row: &Row, workflows: &[WorkflowStatus]) -> bool {
     let position = row.entry.workflow.as_ref();
     position.is_some_and(|position| workflows.iter().any(|workflow| workflow.workflow_id == position.id))
+}
+
+/// Returns whether a workflow shows the run as one that it waits for. The user may have resumed another one.
+fn is_live_in_workflow(row: &Row, workflows: &[WorkflowStatus]) -> bool {
+    let live = [RowState::Running.as_str(), RowState::Suspended.as_str()];
+    let mut items = workflows.iter().flat_map(|workflow| &workflow.phases).flat_map(|phase| &phase.items);
+    items.any(|item| item.run.as_ref() == Some(&row.entry.id) && live.contains(&item.status.as_str()))
 }
 
 pub fn read(args: &StatusArgs) -> Result<StatusOutput, Failure> {

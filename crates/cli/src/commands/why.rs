@@ -15,8 +15,8 @@ use crate::run_history::timeline_text::{DISK_FULL, describe_outcome, next_text, 
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
 };
-use longhaul_core::{Fault, OutcomeKind, RunHistory};
-use longhaul_store::{Home, Journal, Plan, RunDir};
+use longhaul_core::{Fault, Outcome, OutcomeKind, Run, RunHistory};
+use longhaul_store::{Home, Journal, Plan, RunDir, SessionLock};
 use serde::Serialize;
 #[cfg(test)]
 pub use workflow::WhyWorkflowOutput;
@@ -60,13 +60,8 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     let plan = dir.plan()?;
     let status = run_status(&dir)?;
     let is_supervised = status.is_supervised;
-    let mut next = next_step(dir.id(), history.run(), &plan.spec, status, &clock);
+    let mut next = next_of_run(&home, &dir, history.run(), &plan, status, &clock);
     let outcome = history.state().outcome();
-    if outcome.is_some_and(|outcome| outcome.kind == OutcomeKind::Done)
-        && let Some(rejected) = rejected_by_workflow(&home, &dir, &plan)
-    {
-        next = rejected;
-    }
     let background = dir.status().map(|status| status.background).unwrap_or_default();
     if outcome.is_none() && dir.attempt(history.state().attempts()).disk_was_full() && !is_supervised {
         next.text = format!("{DISK_FULL}; {}", next.text);
@@ -91,19 +86,63 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns what follows a run that is done, but whose workflow does not count it as done, for example because its
-/// result does not match the schema of the phase.
-fn rejected_by_workflow(home: &Home, dir: &RunDir, plan: &Plan) -> Option<NextStep> {
+/// Returns the next step of a run, which its workflow or another run of its session may decide.
+pub fn next_of_run(
+    home: &Home,
+    dir: &RunDir,
+    run: &Run,
+    plan: &Plan,
+    status: RunStatus,
+    clock: &TimeFormat,
+) -> NextStep {
+    let next = next_step(dir.id(), run, &plan.spec, status, clock);
+    let Some(outcome) = run.state().outcome().filter(|_| !status.is_supervised) else { return next };
+    if let Some(next) = next_in_workflow(home, dir, outcome, plan, clock) {
+        return next;
+    }
+    let session = run.state().plan.as_ref().filter(|_| outcome.fault == Some(Fault::SessionBusy));
+    let orphan = session
+        .and_then(|attempt| SessionLock::orphan(home, &plan.spec.agent.name, attempt.session.id(), dir.id()));
+    match orphan {
+        Some(orphan) => NextStep {
+            text: format!("its session belongs to unfinished run {orphan}, which has no supervisor"),
+            commands: [format!("longhaul recover {orphan}")].into_iter().chain(next.commands).collect(),
+        },
+        None => next,
+    }
+}
+
+/// Returns what follows a finished run that its workflow resumes by itself, or that is done but not for its workflow, for
+/// example because its result does not match the schema of the phase.
+fn next_in_workflow(
+    home: &Home,
+    dir: &RunDir,
+    outcome: Outcome,
+    plan: &Plan,
+    clock: &TimeFormat,
+) -> Option<NextStep> {
     let workflow = find_workflow(home, plan.workflow.as_ref()?.id.as_str()).ok().flatten()?;
     let status = workflow.status().ok()?;
     let mut items = status.phases.iter().flat_map(|phase| &phase.items);
     let item = items.find(|item| item.run.as_ref() == Some(dir.id()))?;
-    let problem = item.problem.as_ref().filter(|_| item.status == OutcomeKind::CheckFailed.as_str())?;
-    let resume = status.returncode.map(|_| format!("longhaul resume {}", workflow.id()));
-    Some(NextStep {
-        text: format!("the workflow counts the run as {}: {problem}", item.status),
-        commands: [format!("longhaul logs {}", dir.id())].into_iter().chain(resume).collect(),
-    })
+    if outcome.kind == OutcomeKind::Done {
+        let problem = item.problem.as_ref().filter(|_| item.status == OutcomeKind::CheckFailed.as_str())?;
+        let resume = status.returncode.map(|_| format!("longhaul resume {}", workflow.id()));
+        return Some(NextStep {
+            text: format!("the workflow counts the run as {}: {problem}", item.status),
+            commands: [format!("longhaul logs {}", dir.id())].into_iter().chain(resume).collect(),
+        });
+    }
+    let resumes = status.returncode.is_none() && ["parked", "limited"].contains(&item.status.as_str());
+    if !resumes || !Journal::is_locked(&workflow.journal_path()).unwrap_or(false) {
+        return None;
+    }
+    let when = item.until.map_or_else(
+        || " when its share of the limits grows".to_owned(),
+        |until| format!(" at {}", clock.near(until.0, output::now())),
+    );
+    let (id, commands) = (workflow.id(), vec![format!("longhaul attach {}", workflow.id())]);
+    Some(NextStep { text: format!("workflow {id} resumes the run{when}"), commands })
 }
 
 fn entries_of(dir: &RunDir, history: &RunHistory) -> Vec<TimelineEntry> {

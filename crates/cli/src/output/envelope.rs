@@ -97,7 +97,7 @@ pub struct RunInfo {
     pub active_ms: Span,
     /// Time in which the run waited with no process running.
     pub waiting_ms: Span,
-    /// Time in which nothing ran: the machine slept, or the run had no supervisor.
+    /// Downtime: the machine slept, or no supervisor was running and the agent was idle.
     pub downtime_ms: Span,
     /// Model that did the work, as the agent reported it.
     pub model: Option<String>,

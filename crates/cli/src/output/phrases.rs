@@ -88,9 +88,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         Record::Recovered { finding, .. } => {
             Some(format!("the supervisor died; a new supervisor {}", describe_finding(*finding)))
         }
-        Record::Downtime { duration: span } => {
-            Some(format!("nothing ran for {span}: the machine was asleep or the run had no supervisor"))
-        }
+        Record::Downtime { duration } => Some(downtime(*duration)),
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
             let repair = match (strategy, reason) {
                 (ResumeStrategy::Relocate | ResumeStrategy::Repair, StrategyReason::SessionFile(found)) => {
@@ -111,6 +109,12 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
         Record::RunReopened { .. } => detail("the run was resumed".to_owned()),
         _ => None,
     }
+}
+
+/// Describes downtime. It does not say that nothing ran: a background command may have, or the agent of a frozen
+/// supervisor.
+pub fn downtime(duration: Span) -> String {
+    format!("downtime of {duration}: the machine was asleep, or no supervisor was running")
 }
 
 pub fn review_text(result: ReviewResult) -> String {

@@ -114,9 +114,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
                 format!("the condition could not be evaluated{problem}")
             }
         },
-        WorkflowRecord::WorkflowDowntime { duration } => {
-            format!("nothing ran for {duration}: the machine was asleep")
-        }
+        WorkflowRecord::WorkflowDowntime { duration } => phrases::downtime(*duration),
         WorkflowRecord::TakenOver { at, idle_since } => {
             let idle = at.since(*idle_since);
             format!("workflow {} recovered, after up to {idle} without a supervisor", context.id)

@@ -76,6 +76,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 ResumeRequest::Continue => "to continue",
                 ResumeRequest::RepeatTask => "to repeat its task",
                 ResumeRequest::Prompt(_) => "with a new prompt",
+                ResumeRequest::Workflow(_) => "by its workflow",
             };
             let changed = describe_changes(changes);
             format!("resumed {purpose} ({finished_ms} after it finished){changed}")
@@ -125,9 +126,7 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
                 describe_changes(changes)
             )
         }
-        TimelineEvent::Downtime { duration_ms: ms } => {
-            format!("nothing ran for {ms}: the machine was asleep or the run had no supervisor")
-        }
+        TimelineEvent::Downtime { duration_ms: ms } => phrases::downtime(*ms),
         TimelineEvent::CheckEnded { check, result, duration_ms } => {
             let result = phrases::check_text(*result).trim_start_matches("the check ");
             format!("check {check} {result} ({duration_ms})")

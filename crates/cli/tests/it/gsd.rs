@@ -458,8 +458,13 @@ fn phase_is_verified_by_its_files() {
     ] {
         let file = stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md");
         fs::write(file, format!("---\nstatus: {status}\n---\n")).expect("the stage is writable");
+        let status_has_gaps = status == "gaps_found";
         let output = verify(code, &["1"]);
         assert!(output.stderr.contains(text), "{output:?}");
+        let status = stage.longhaul(["gsd", "status"]).in_dir(&stage.work()).output();
+        let progress = status.envelope(0)["result"]["progress_percent"].clone();
+        let has_gaps = status.stderr.contains("the verification of phase 1 found gaps");
+        assert_eq!((progress.is_null(), has_gaps), (status_has_gaps, status_has_gaps), "{status:?}");
     }
 }
 

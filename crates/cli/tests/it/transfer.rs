@@ -179,6 +179,8 @@ fn check_move(source: &Stage, agent: &Path) {
     let session_file = imported_run.sessions_path().join(format!("{session}.jsonl"));
     assert!(fs::metadata(session_file).expect("the session was exported").len() > 0);
     tidy::check(&target);
+    let verified = target.longhaul(["ledger", "verify"]).output();
+    assert_eq!(verified.code, 0, "no reader has indexed the imported run: {verified:?}");
 
     let output = target.longhaul(["resume", "@"]).against(&server).output();
     let envelope = output.envelope(0);

@@ -6,6 +6,7 @@ use crate::harness::{Stage, with_each_agent};
 use crate::recovering::set_age;
 use crate::server::{Server, WORK};
 use crate::tidy;
+use crate::workflows::{envelope, only_workflow, run_loop};
 use longhaul_store::RunDir;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -96,6 +97,27 @@ fn unreadable_journal_is_named_and_unchanged() {
     assert_handoff(&handoff(&stage, &["--from-transcript", &stream]), "fix it");
     // Restores the journal, because every run must be complete when the test ends.
     fs::rename(&moved, &path).expect("the test owns the file");
+}
+
+#[test]
+fn unreadable_workflow_is_named() {
+    let (stage, server) = (Stage::new(), Server::start("Done.\n"));
+    let file = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\n";
+    envelope(&run_loop(&stage, &server, file, &[]).output(), 0);
+    let workflow = only_workflow(&stage);
+    let (plan, status) = (workflow.plan_path(), workflow.status_path());
+    let originals = [&plan, &status].map(|path| fs::read_to_string(path).expect("a file"));
+    let unfinished = originals[1].replace("\"returncode\": 0", "\"returncode\": null");
+    fs::write(&status, unfinished).and_then(|()| fs::write(&plan, "{}")).expect("the test owns the files");
+    for command in [&["recover", "--list"][..], &["recover"], &["status"], &["report", "--since", "1h"]] {
+        let output = stage.longhaul(command).output();
+        let name = format!("workflow {}: ", workflow.id());
+        assert!(output.stderr.contains(&name), "{command:?}: {output:?}");
+    }
+    // Every workflow must be complete when the test ends.
+    for (path, original) in [plan, status].iter().zip(originals) {
+        fs::write(path, original).expect("the test owns the files");
+    }
 }
 
 /// A run of this age counts as abandoned and must not cause an error at every boot.

@@ -228,6 +228,9 @@ fn time_limit_stops_the_live_runs_and_the_printed_command_continues() {
     assert_eq!((starts(&stage), tidy::processes(stage.folder()).len()), (2, 0), "the runs are stopped");
     fs::write(stage.work().join("go"), "").expect("the file is written");
     let next = ended["workflow"]["next"][0].as_str().expect("a command");
+    let exhausted = stage.longhaul(["resume", "@"]).against(&server).output();
+    assert_eq!(exhausted.code, 2, "{exhausted:?}");
+    exhausted.assert_error(&["the time limit is ", "of 6s)", next]);
     let words: Vec<&str> = next.split(' ').skip(1).collect();
     envelope(&stage.longhaul(words).against(&server).output(), 0);
     assert_eq!(stage.runs().len(), 2, "the same runs continue");

@@ -215,6 +215,11 @@ fn parked_run_of_a_cancelled_workflow_is_not_resumed_later() {
     let running = run_loop(&stage, &server, PARKING, &[]).start();
     wait_until("the run is parked", || records(&stage, "run_ended").iter().any(|end| end["next"] == "park"));
     let id = only_workflow(&stage).id().to_string();
+    let why = stage.longhaul(["why", &format!("{id}-1-work-1"), "--json"]).output().stdout;
+    let why: Value = serde_json::from_str(&why).expect("an object is printed");
+    let text = why["next"]["text"].as_str().expect("a text");
+    assert!(text.starts_with(&format!("workflow {id} resumes the run at ")), "{why}");
+    assert_eq!(why["next"]["commands"], serde_json::json!([format!("longhaul attach {id}")]));
     stage.longhaul(["cancel", &id]).against(&server).output();
     let cancelled = envelope(&running.output(), 130);
     let item = &cancelled["workflow"]["phases"][1]["items"][0];

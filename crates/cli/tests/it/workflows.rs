@@ -340,17 +340,95 @@ fn reactions_stop_continue_or_retry() {
     }
 }
 
+/// Moves the times of a journal an hour ahead, as if the calendar clock had been set back since.
+fn move_ahead(path: &Path) {
+    fn add(value: &mut Value) {
+        match value {
+            Value::Object(fields) => fields.iter_mut().for_each(|(key, value)| match value.as_u64() {
+                Some(at) if key == "at" => *value = (at + 3_600_000).into(),
+                _ => add(value),
+            }),
+            Value::Array(values) => values.iter_mut().for_each(add),
+            _ => {}
+        }
+    }
+    let text = fs::read_to_string(path).expect("a journal");
+    let moved = text.lines().map(|line| {
+        let mut step: Value = serde_json::from_str(line).expect("a step");
+        add(&mut step);
+        format!("{step}\n")
+    });
+    fs::write(path, moved.collect::<String>()).expect("the test owns the file");
+}
+
 #[test]
 fn run_that_was_resumed_on_its_own_is_not_replaced() {
+    for is_clock_set_back in [false, true] {
+        check_resumed_run_is_kept(is_clock_set_back);
+    }
+}
+
+fn check_resumed_run_is_kept(is_clock_set_back: bool) {
     let script = "I continue.\n? Build\nBuilt.\n? Test\nTested.\n";
     let (stage, server) = (Stage::new(), Server::start(script));
     envelope(&run_loop(&stage, &server, &failing("\"stop\""), &[]).output(), 24);
+    if is_clock_set_back {
+        move_ahead(&only_workflow(&stage).journal_path());
+    }
     let (workflow, build) = (only_workflow(&stage).id().to_string(), stage.runs()[0].id().to_string());
     let resumed = stage.longhaul(["resume", &build]).against(&server).output();
     assert_eq!(resumed.code, 0, "{resumed:?}");
     let envelope = envelope(&stage.longhaul(["resume", &workflow]).against(&server).output(), 0);
     let ids: Vec<String> = stage.runs().iter().rev().map(|run| run.id().to_string()).collect();
     assert_eq!(ids, [build, format!("{workflow}-1-test-1")], "{envelope}");
+}
+
+/// The check of the first phase fails until the user resumes its run on their own.
+const BESIDE: &str = r#"
+[[phase]]
+name = "build"
+prompt = "Build it."
+on = { check_failed = "continue" }
+run = { check = ["test -e built"], max_failed_checks = 1 }
+[[phase]]
+name = "test"
+needs = ["build"]
+prompt = "Test it."
+"#;
+
+const BESIDE_SCRIPT: &str = "
+I continue.
+? Build it
+Built.
+? Test it
+I test it.
+$ touch testing; for i in $(seq 300); do test -e go && break; sleep 0.1; done
+Tested.
+? Try again
+I build it.
+$ touch building; for i in $(seq 300); do test -e go && break; sleep 0.1; done; touch built
+Built.
+";
+
+#[test]
+fn workflow_is_not_recovered_next_to_a_run_that_it_would_not_wait_for() {
+    let (stage, server) = (Stage::new(), Server::start(BESIDE_SCRIPT));
+    let running = run_loop(&stage, &server, BESIDE, &[]).start();
+    wait_until("the second run works", || stage.work().join("testing").exists());
+    let id = only_workflow(&stage).id().to_string();
+    let build = format!("{id}-1-build-1");
+    let resumed = stage.longhaul(["resume", &build, "Try again."]).against(&server).start();
+    wait_until("the first run works again", || stage.work().join("building").exists());
+    let status = stage.longhaul(["status", "--output-format", "text"]).output().stdout;
+    assert!(status.lines().any(|line| line.starts_with(&build)), "{status}");
+    running.kill();
+    let rejected = stage.longhaul(["recover", &id]).against(&server).output();
+    assert_eq!(rejected.code, 25, "{rejected:?}");
+    rejected.assert_error(&["cannot continue workflow", &format!("longhaul attach {build}")]);
+    fs::write(stage.work().join("go"), "").expect("the file is written");
+    resumed.output().envelope(0);
+    envelope(&stage.longhaul(["recover", &id]).against(&server).output(), 27);
+    assert_eq!(stage.runs().len(), 2);
 }
 
 #[test]

@@ -112,6 +112,9 @@ fn runs_work_in_worktrees_and_are_merged() {
          Ada: Merge branch 'longhaul/{id}/1-prove-3'\n"
     );
     assert_eq!(log, expected);
+    // The worktree is gone, but not its commits.
+    let diff = stage.longhaul(["diff", &format!("{id}-1-prove-2")]).output();
+    assert!(diff.code == 0 && diff.stdout.contains("+beta"), "{diff:?}");
 }
 
 #[test]
@@ -192,6 +195,27 @@ fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
     envelope(&resumed, 0);
     assert_eq!(read(&stage, "shared.txt"), "both\n");
     assert_tidy(&stage);
+}
+
+/// The second of two runs stops the workflow before the result of the first is merged.
+#[test]
+fn resume_merges_what_a_stopped_workflow_left() {
+    let script = "\nI prove it.\n$ echo beta > beta.txt\nProved.\n? Prove alpha\nI prove it.\n$ pwd > alpha.txt\nProved.\n";
+    let fault = "[[fault]]\nturn = 1\ntimes = \"always\"\nstatus = { code = 403 }\n";
+    let (stage, rejecting) = (Stage::new(), Server::start(&format!("{script}{fault}")));
+    repository(&stage);
+    let file = PROVERS.replace(", \"gamma\"", "");
+    let ended = envelope(&run_loop(&stage, &rejecting, &file, &["--serial"]).output(), 23);
+    let (id, next) = (only_workflow(&stage).id().to_string(), ended["workflow"]["next"].to_string());
+    let why = stage.longhaul(["why", &id, "--json"]).output().stdout;
+    for commands in [&next, &why] {
+        assert!(!commands.contains(" merge longhaul/") && !commands.contains("/1-prove-1"), "{commands}");
+        assert!(commands.contains(&format!("longhaul resume {id}")), "{commands}");
+    }
+    let output = stage.longhaul(["resume", &id]).against(&Server::start(script)).output();
+    envelope(&output, 0);
+    assert_eq!(read(&stage, "beta.txt"), "beta\n");
+    assert!(read(&stage, "alpha.txt").contains("1-prove-1"));
 }
 
 #[test]

@@ -47,7 +47,7 @@ pub struct AttemptHistory {
     pub leftover_processes: u32,
     /// Waits for the next attempt, in order. A suspension splits a wait.
     pub waits: Vec<WaitHistory>,
-    /// When the summary of older work started.
+    /// When the summary of older work started, moved by the downtime since.
     pub(super) summary_started_at: Option<Moment>,
 }
 
@@ -69,7 +69,7 @@ pub struct StopOrder {
 pub struct SummaryHistory {
     /// End of the summary.
     pub ended_at: Moment,
-    /// Duration of the summary.
+    /// Duration of the summary, without downtime.
     pub duration: Span,
     /// Result of the summary.
     pub result: SummaryResult,

@@ -52,7 +52,7 @@ pub enum HistoryEventKind {
         check: u32,
         /// Result of the check.
         result: CheckResult,
-        /// Duration of the check.
+        /// Duration of the check, without downtime.
         duration: Span,
     },
     /// A reviewer process ended.
@@ -61,7 +61,7 @@ pub enum HistoryEventKind {
         check: u32,
         /// Result of the review.
         result: ReviewResult,
-        /// Duration of the process.
+        /// Duration of the process, without downtime.
         duration: Span,
         /// Usage of the process.
         usage: Usage,

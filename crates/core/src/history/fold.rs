@@ -11,8 +11,9 @@ impl RunHistory {
     /// if it adds none.
     pub fn apply(&mut self, at: Moment, record: &Record) -> Option<&HistoryEvent> {
         let (wait, outage) = (self.current_wait(), self.state().outage_started_at);
-        let finished_at = self.state().finished_at;
+        let (finished_at, downtime) = (self.state().finished_at, self.state().clocks.downtime);
         self.run.apply(record);
+        self.add_downtime(self.state().clocks.downtime - downtime);
         if self.current_wait() != wait {
             self.update_waits(at, record);
         }
@@ -86,7 +87,11 @@ impl RunHistory {
                 idle: self.on_recovered(at, *last_record_at),
                 changes: changes.clone(),
             },
-            Record::Downtime { duration } => self.on_downtime(*duration),
+            Record::Downtime { duration } => HistoryEventKind::Downtime {
+                duration: *duration,
+                in_wait: self.current_wait().is_some(),
+                unsupervised: false,
+            },
             Record::AttemptEnded {
                 fault, usage, result, denied_calls, questions, continuity, next, ..
             } => {
@@ -108,7 +113,13 @@ impl RunHistory {
                 return None;
             }
             Record::CheckStarted { .. } => {
-                self.checks.push(CheckHistory { started_at: at, ended_at: None, result: None, review: None });
+                self.checks.push(CheckHistory {
+                    started_at: at,
+                    ended_at: None,
+                    downtime: Span::ZERO,
+                    result: None,
+                    review: None,
+                });
                 return None;
             }
             Record::ReviewStarted { .. } => {
@@ -119,6 +130,7 @@ impl RunHistory {
                     number,
                     processes: before.0 + 1,
                     started_at: at,
+                    downtime: Span::ZERO,
                     result: None,
                     usage: before.1,
                 });
@@ -131,7 +143,7 @@ impl RunHistory {
                 let check = self.state().checks;
                 let review = self.checks.last_mut()?.review.as_mut()?;
                 (review.result, review.usage) = (Some(*result), review.usage.plus(*usage));
-                let duration = at.since(review.started_at);
+                let duration = at.since(review.started_at) - review.downtime;
                 HistoryEventKind::ReviewEnded {
                     check,
                     result: *result,
@@ -143,7 +155,7 @@ impl RunHistory {
             Record::CheckEnded { result, .. } => {
                 let check = self.checks.last_mut()?;
                 (check.ended_at, check.result) = (Some(at), Some(*result));
-                let duration = at.since(check.started_at);
+                let duration = at.since(check.started_at) - check.downtime;
                 HistoryEventKind::CheckEnded { check: self.state().checks, result: *result, duration }
             }
             Record::CancelRequested { source, .. } => HistoryEventKind::CancelRequested(*source),
@@ -187,12 +199,18 @@ impl RunHistory {
         }
     }
 
-    fn on_downtime(&mut self, duration: Span) -> HistoryEventKind {
+    /// Adds downtime to the attempt, the summary, the check and the review that it interrupted.
+    fn add_downtime(&mut self, downtime: Span) {
         if let Some(attempt) = self.attempts.last_mut().filter(|attempt| attempt.end.is_none()) {
-            attempt.downtime = attempt.downtime + duration;
+            attempt.downtime = attempt.downtime + downtime;
+            attempt.summary_started_at = attempt.summary_started_at.map(|started_at| started_at + downtime);
         }
-        let in_wait = self.current_wait().is_some();
-        HistoryEventKind::Downtime { duration, in_wait, unsupervised: false }
+        if let Some(check) = self.checks.last_mut().filter(|check| check.ended_at.is_none()) {
+            check.downtime = check.downtime + downtime;
+            if let Some(review) = &mut check.review {
+                review.downtime = review.downtime + downtime;
+            }
+        }
     }
 
     /// Ends the current suspension. Returns the downtime that the new supervisor recorded just before, after

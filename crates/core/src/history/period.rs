@@ -34,6 +34,8 @@ pub struct CheckHistory {
     pub started_at: Moment,
     /// End of the check. `None` if it is running.
     pub ended_at: Option<Moment>,
+    /// Downtime since its start.
+    pub downtime: Span,
     /// Result of the check. `None` if it is running.
     pub result: Option<CheckResult>,
     /// Its review. `None` if no reviewer has started.
@@ -49,6 +51,8 @@ pub struct ReviewHistory {
     pub processes: u32,
     /// Start of the last one.
     pub started_at: Moment,
+    /// Downtime since that start.
+    pub downtime: Span,
     /// Result of the last one that ended. `None` if none has.
     pub result: Option<ReviewResult>,
     /// Usage of all of them. It belongs to the run and is listed with the attempt whose work is reviewed, but it
@@ -57,9 +61,9 @@ pub struct ReviewHistory {
 }
 
 impl CheckHistory {
-    /// Returns the duration, or `None` if the check is running.
+    /// Returns the duration without downtime, or `None` if the check is running.
     pub fn duration(&self) -> Option<Span> {
-        self.ended_at.map(|ended| ended.since(self.started_at))
+        self.ended_at.map(|ended| ended.since(self.started_at) - self.downtime)
     }
 }
 

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, Fault, Limit, Outcome, PromptKind, Questions, RecoveryFinding,
-    Remaining, Remedy, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, Questions,
+    RecoveryFinding, Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult,
+    Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -180,4 +181,44 @@ fn finish_keeps_the_totals_of_its_time() {
     let totals: Vec<_> = history.events().iter().filter_map(totals).collect();
     assert_eq!(totals, [(Span::from_secs(80), Usage::default()), (Span::from_secs(100), usage(5))]);
     assert_eq!(history.usage_since_reopen(), usage(5));
+}
+
+#[test]
+fn durations_leave_out_downtime() {
+    let hours = |hours| (hours * 3_600, Record::Downtime { duration: Span::from_hours(hours) });
+    let usage = Usage::default();
+    let summary = [
+        (1, Record::SummaryStarted { at: at(1) }),
+        hours(8),
+        (28_803, Record::SummaryEnded { at: at(28_803), result: SummaryResult::Written, usage }),
+    ];
+    let summary = history(&summary).attempts()[0].summary.expect("a summary");
+    assert_eq!(summary.duration, Span::from_secs(2));
+    let check = [
+        (1, Record::CheckStarted { at: at(1) }),
+        hours(8),
+        (28_804, Record::ReviewStarted { at: at(28_804), after_commands: true }),
+        (28_805, Record::Suspended { at: at(28_805), source: CancelSource::Sigterm }),
+        (
+            30_000,
+            Record::Recovered {
+                at: at(30_000),
+                finding: RecoveryFinding::Suspended,
+                last_record_at: Some(at(28_805)),
+                changes: Vec::new(),
+            },
+        ),
+        (30_002, Record::ReviewEnded { at: at(30_002), result: ReviewResult::Passed, usage, retry_at: None }),
+        (30_002, Record::CheckEnded { at: at(30_002), result: CheckResult::Passed }),
+    ];
+    let history = history(&check);
+    assert_eq!(history.checks()[0].duration(), Some(Span::from_secs(6)));
+    let duration = |event: &HistoryEvent| match event.kind {
+        HistoryEventKind::ReviewEnded { duration, .. } | HistoryEventKind::CheckEnded { duration, .. } => {
+            Some(duration)
+        }
+        _ => None,
+    };
+    let durations: Vec<_> = history.events().iter().filter_map(duration).collect();
+    assert_eq!(durations, [Span::from_secs(3), Span::from_secs(6)]);
 }

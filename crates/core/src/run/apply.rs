@@ -4,8 +4,8 @@
 use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::{
     AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
-    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ReviewResult, Span, StopCause, StopLevel,
-    SummaryResult, Usage, remedy,
+    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ResumeRequest, ReviewResult, Span, StopCause,
+    StopLevel, SummaryResult, Usage, remedy,
 };
 
 impl Run {
@@ -32,7 +32,7 @@ impl State {
     fn apply(&mut self, record: &Record) {
         match record {
             Record::RunStarted { at } => self.clocks.started = *at,
-            Record::RunReopened { at, .. } => self.reset_for_reopen(*at),
+            Record::RunReopened { at, request, .. } => self.reset_for_reopen(*at, request),
             Record::AttemptStarted { at, plan } => {
                 self.end_wait(*at);
                 self.phase = Phase::Starting;
@@ -261,9 +261,12 @@ impl State {
     }
 
     /// Resets the counters that limit a run, because the user decided to continue the run.
-    fn reset_for_reopen(&mut self, at: Moment) {
+    fn reset_for_reopen(&mut self, at: Moment, request: &ResumeRequest) {
         self.reopen_count = self.reopen_count.saturating_add(1);
-        self.reopened_at = Some(at);
+        self.is_reopened_by_user = true;
+        if let ResumeRequest::Workflow(resumes) = request {
+            (self.is_reopened_by_user, self.workflow_resumes) = (false, *resumes);
+        }
         self.usage_before_reopen = self.usage;
         (self.attempts_before, self.attempts_suspended) = (self.attempts(), 0);
         self.clocks.finished = self.clocks.finished + at.since(self.finished_at);

@@ -94,7 +94,7 @@ pub(super) fn plan_reopened(state: &State, now: Now, request: &ResumeRequest) ->
     let (session, prompt) = match &state.session {
         Some(session) => {
             let prompt = match request {
-                ResumeRequest::Continue => continue_prompt(state),
+                ResumeRequest::Continue | ResumeRequest::Workflow(_) => continue_prompt(state),
                 ResumeRequest::RepeatTask => PromptKind::Task,
                 ResumeRequest::Prompt(_) => PromptKind::FollowUp,
             };

@@ -216,10 +216,12 @@ pub struct State {
     pub questions: Questions,
     /// Time of the last finish.
     pub finished_at: Moment,
-    /// Number of times the user resumed the finished run.
+    /// Number of times the finished run was resumed.
     pub reopen_count: u32,
-    /// Time of the last resumption.
-    pub reopened_at: Option<Moment>,
+    /// Whether the user, not the workflow of the run, resumed it last.
+    pub is_reopened_by_user: bool,
+    /// Number of the last resumption by the workflow of the run; 0 before the first.
+    pub workflow_resumes: u32,
     /// Usage before the last resumption.
     pub usage_before_reopen: Usage,
     /// Number of attempts before the last resumption.

@@ -16,7 +16,9 @@ use crate::{
 const AUTH_RETRIES_MAX: u32 = 2;
 // A process that survives SIGKILLs for a minute cannot be stopped (a dead disk, a debugger).
 const KILL_TIMEOUT: Span = Span::from_mins(1);
-const KILLS_MIN: u32 = 3;
+const KILLS_MIN: u64 = 3;
+// Each SIGKILL is a record: with the shortest grace period, a minute of them would be thousands.
+const KILLS_MAX: u64 = 30;
 
 impl Run {
     /// Decides what follows an event. The records are already applied; the caller writes them to disk and
@@ -445,7 +447,7 @@ impl Run {
     }
 
     fn escalate_stop(&mut self, policy: &Policy, at: Moment, cause: StopCause, level: StopLevel) {
-        let kills_max = (KILL_TIMEOUT.0 / self.stop_grace(policy).0.max(1)).clamp(KILLS_MIN.into(), 30);
+        let kills_max = (KILL_TIMEOUT.0 / self.stop_grace(policy).0.max(1)).clamp(KILLS_MIN, KILLS_MAX);
         match level {
             StopLevel::Interrupt => self.stop(at, cause, StopLevel::Term),
             StopLevel::Term => self.stop(at, cause, StopLevel::Kill),

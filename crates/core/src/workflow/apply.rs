@@ -63,7 +63,6 @@ impl WorkflowState {
                     }
                     item.resumes += u32::from(*resumed);
                     item.share = Some(*share);
-                    item.planned_at = Some(*at);
                     item.status = ItemStatus::Live;
                 }
             }
@@ -130,7 +129,7 @@ impl WorkflowState {
         self.set_cost(key, end.cost);
         if let Some(item) = self.item_mut(key) {
             item.active = item.active.max(end.active);
-            item.ended_at = Some(at);
+            item.has_ended = true;
             item.parks = if next == AfterRun::Park { item.parks + 1 } else { 0 };
             item.settle(end.outcome, next, parked_until.unwrap_or(at));
         }

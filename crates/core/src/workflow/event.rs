@@ -105,7 +105,7 @@ pub enum WorkflowAction {
     /// Measure the free memory before a run starts.
     MeasureMemory,
     /// Start this run, or resume the finished run with this share as its limits. If its directory exists, recover an
-    /// unfinished run, and report a finished one that is done or was resumed at `planned_at` or later.
+    /// unfinished run, and report a finished one that is done or was resumed this many times by the workflow.
     StartRun {
         /// Position of the run.
         key: RunKey,
@@ -113,8 +113,6 @@ pub enum WorkflowAction {
         share: RunShare,
         /// Number of times that the workflow resumed the run, with this one. 0 starts it.
         resumes: u32,
-        /// Time of the order. An older end of a run that is resumed says nothing about this resume.
-        planned_at: Moment,
     },
     /// Stop a live run: a person's source cancels it, a signal suspends it. Its end is still reported.
     StopRun {

@@ -163,10 +163,8 @@ pub struct ItemState {
     pub share: Option<RunShare>,
     /// Number of times that the workflow resumed the current run.
     pub resumes: u32,
-    /// Last time that the current run was started or resumed.
-    pub planned_at: Option<Moment>,
-    /// Last end of the current run. A user may have resumed it since.
-    pub ended_at: Option<Moment>,
+    /// Whether the current run has ended. A user may have resumed it since.
+    pub has_ended: bool,
     /// Number of parks in a row.
     pub parks: u32,
     /// Cost of the current run, up to its last end.
@@ -335,11 +333,6 @@ impl ItemState {
 
     /// Returns the action that starts the planned run, or continues it after a takeover.
     pub(super) fn start_action(&self, key: RunKey) -> WorkflowAction {
-        WorkflowAction::StartRun {
-            key,
-            share: self.share.unwrap_or_default(),
-            resumes: self.resumes,
-            planned_at: self.planned_at.unwrap_or_default(),
-        }
+        WorkflowAction::StartRun { key, share: self.share.unwrap_or_default(), resumes: self.resumes }
     }
 }

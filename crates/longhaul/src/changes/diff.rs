@@ -7,7 +7,7 @@ use crate::clock::calendar_now;
 use crate::git::{ScratchRepo, UserRepo, paths};
 use longhaul_core::Run;
 use longhaul_store::{
-    DiffStat, Home, Journal, RunBoundary, RunDir, StoreError, UnrecordedReason, WorkspaceState,
+    DiffStat, Home, Journal, Plan, RunBoundary, RunDir, StoreError, UnrecordedReason, WorkspaceState,
 };
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -85,15 +85,23 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
             record.start.unrecorded_reason.unwrap_or(UnrecordedReason::NotWritten),
         ));
     }
-    let cwd = dir.plan()?.spec.cwd;
-    let repository = UserRepo::find(&cwd).await?;
-    let repository = repository.ok_or_else(|| ChangesError::WorkspaceMoved(cwd.as_path().to_owned()))?;
+    let plan = dir.plan()?;
+    let cwd = plan.spec.cwd.as_path();
+    let moved = || ChangesError::WorkspaceMoved(cwd.to_owned());
+    let workspace = UserRepo::find(cwd).await?;
+    let has_workspace = workspace.is_some();
+    let repository = match workspace {
+        Some(repository) => repository,
+        // A merged worktree is gone, but its project has the same objects.
+        None => UserRepo::find(&project_dir(home, &plan).ok_or_else(moved)?).await?.ok_or_else(moved)?,
+    };
     let scratch = tempfile::tempdir().map_err(StoreError::io("write", &std::env::temp_dir()))?;
     let objects = [RunBoundary::Start, RunBoundary::End].map(|boundary| dir.objects_path(boundary));
     let scratch_repo = ScratchRepo::create(scratch.path(), &repository, &[&objects[0], &objects[1]])?;
     let is_finished = run.state().outcome().is_some();
     let (to, live) = match record.end(run.state().reopen_count).filter(|_| is_finished) {
         Some(end) => (end.state.clone(), None),
+        None if !has_workspace => return Err(moved()),
         None => {
             let excluded = excluded(home, dir, &repository)?;
             let current =
@@ -118,6 +126,12 @@ pub async fn diff(home: &Home, dir: &RunDir, paths: Vec<OsString>) -> Result<Wor
         paths,
         _scratch: scratch,
     })
+}
+
+/// Returns the project of the run's workflow, if it belongs to one.
+fn project_dir(home: &Home, plan: &Plan) -> Option<PathBuf> {
+    let workflow = home.find_workflow(plan.workflow.as_ref()?.id.as_str()).ok()??;
+    Some(workflow.plan().ok()?.project_dir.as_path().to_owned())
 }
 
 impl WorkspaceDiff {

@@ -215,10 +215,7 @@ impl Driver<'_> {
         match action {
             WorkflowAction::ListItems(phase) => self.list_items(phase),
             WorkflowAction::MeasureMemory => self.measure_memory(),
-            WorkflowAction::StartRun { key, share, resumes, planned_at } => {
-                let resumed_at = (resumes > 0).then_some(planned_at);
-                self.start_run(key, share, resumed_at)?;
-            }
+            WorkflowAction::StartRun { key, share, resumes } => self.start_run(key, share, resumes)?,
             WorkflowAction::StopRun { key, source } => {
                 if let Some(run) = self.live.cancellers.get(&key) {
                     run.cancel_by(source);
@@ -354,12 +351,7 @@ impl Driver<'_> {
         self.live.events.push_back(WorkflowEvent::UntilEnded { holds });
     }
 
-    fn start_run(
-        &mut self,
-        key: RunKey,
-        share: RunShare,
-        resumed_at: Option<Moment>,
-    ) -> Result<(), SuperviseError> {
+    fn start_run(&mut self, key: RunKey, share: RunShare, resumes: u32) -> Result<(), SuperviseError> {
         let id = self.run_id(key);
         let source = match self.home.run_with_id(&id)? {
             Some(dir) => RunSource::Existing(dir),
@@ -379,7 +371,7 @@ impl Driver<'_> {
         let task = RunTask {
             key,
             share,
-            resumed_at,
+            resumes,
             home: self.home.clone(),
             environment: self.environment.clone(),
             waits: self.live.waits.0.clone(),

@@ -30,8 +30,10 @@ pub enum WorkflowError {
     /// The workflow has not finished, so it cannot be resumed.
     #[error("cannot resume workflow {0}: it has not finished")]
     NotFinished(RunId),
-    /// A run that the user resumed still works, and its phase must be repeated.
-    #[error("cannot resume workflow {workflow}: its run {run} still works, and its phase must be repeated")]
+    /// A run that the user resumed still works, and the workflow would not wait for it.
+    #[error(
+        "cannot continue workflow {workflow}: its run {run} still works, and the workflow would not wait for it"
+    )]
     RunWorks {
         /// Id of the workflow.
         workflow: RunId,

@@ -7,7 +7,6 @@ use super::driver::{Driver, Live, stop_event};
 use super::notifier::WorkflowNotifier;
 use super::results::Results;
 use super::run_spans::RunSpans;
-use super::run_task::still_works;
 use super::worktrees::{Worktrees, check_worktrees};
 use super::{WorkflowError, WorkflowObserver, WorkflowStart};
 use crate::Environment;
@@ -15,7 +14,7 @@ use crate::clock::{calendar_now, local_now, random_seed};
 use crate::live::RunMarker;
 use crate::recover::{orphans, take_lock};
 use longhaul_core::{
-    CancelSource, ItemState, Moment, OutcomeKind, Run, RunCost, RunKey, Workflow, WorkflowEvent,
+    CancelSource, ItemState, Moment, OutcomeKind, Run, RunCost, RunId, RunKey, Workflow, WorkflowEvent,
     WorkflowPolicy, WorkflowRecord,
 };
 use longhaul_store::{Home, Journal, LoadedJournal, StoreError, WorkflowDir, WorkflowPlan, WorkflowSource};
@@ -44,10 +43,16 @@ pub(super) async fn open(
             if !is_cancelled {
                 check_project(&plan)?;
             }
-            if let Some(outcome) = Workflow::replay(loaded.records()).state().outcome()
-                && dir.is_outcome_published()
-            {
-                return Err(WorkflowError::AlreadyFinished { workflow: dir.id().clone(), outcome });
+            let workflow = Workflow::replay(loaded.records());
+            match workflow.state().outcome() {
+                Some(outcome) if dir.is_outcome_published() => {
+                    return Err(WorkflowError::AlreadyFinished { workflow: dir.id().clone(), outcome });
+                }
+                None if !is_cancelled => {
+                    let runs = current_runs(&home, &dir, &plan, &workflow);
+                    check_no_run_works(&dir, &runs, |run| run.item.outcome().is_some())?;
+                }
+                Some(_) | None => {}
             }
             let first = match loaded.last_step_at() {
                 // The supervisor died before its first step.
@@ -69,9 +74,11 @@ pub(super) async fn open(
             // They arrived too late to stop the finished workflow.
             dir.requests().clear();
             let (limits, iterations_max) = (resume.limits, resume.iterations_max);
-            let continued = continued_runs(&home, &dir, &plan, &workflow);
-            check_repeated_runs(&home, &dir, &plan, &workflow, &continued)?;
-            let costs = resumed_costs(&home, &dir, &plan, &workflow);
+            let runs = current_runs(&home, &dir, &plan, &workflow);
+            let repeated = workflow.state().repeated_phases(&plan.policy);
+            check_no_run_works(&dir, &runs, |run| repeated.contains(&run.key.phase))?;
+            let continued = runs.iter().filter(|run| run.is_continued()).map(|run| run.key).collect();
+            let costs = runs.iter().filter_map(CurrentRun::newer_cost).collect();
             let event = WorkflowEvent::Reopened { limits, iterations_max, continued, costs };
             (dir, plan, journal, loaded, event)
         }
@@ -204,47 +211,59 @@ fn last_activity(
     updated.flatten().filter(|at| *at <= now).fold(last_step_at, Moment::max)
 }
 
-/// Returns the runs that the user has resumed on their own since they ended, and that are done or unfinished now.
-fn continued_runs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: &Workflow) -> Vec<RunKey> {
-    // A run whose files cannot be read is replaced.
-    let is_continued = |key: RunKey, item: &ItemState| -> Option<bool> {
-        let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
-        let journal = <Journal>::load(&home.run_with_id(&id).ok()??.journal_path()).ok()?;
-        let run = Run::replay(journal.records());
-        let has_failed = run.state().outcome().is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
-        Some(run.state().reopened_at.is_some_and(|at| Some(at) >= item.ended_at) && !has_failed)
-    };
-    let items = workflow.state().all_items();
-    items.filter(|(key, item)| is_continued(*key, item) == Some(true)).map(|(key, _)| key).collect()
+/// A run of the current iteration, as its own journal describes it now. The user may have resumed it since it ended.
+struct CurrentRun<'a> {
+    key: RunKey,
+    item: &'a ItemState,
+    id: RunId,
+    run: Run,
+    works: bool,
 }
 
-/// Returns the costs of the runs that cost more than when they ended, because the user has resumed them.
-fn resumed_costs(home: &Home, dir: &WorkflowDir, plan: &WorkflowPlan, workflow: &Workflow) -> Vec<RunCost> {
-    let cost_of = |(key, item): (RunKey, &ItemState)| {
-        let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
-        let journal = <Journal>::load(&home.run_with_id(&id).ok()??.journal_path()).ok()?;
-        let cost = Run::replay(journal.records()).state().usage.total_cost();
-        (item.ended_at.is_some() && cost > item.cost).then_some(RunCost { run: key, cost })
-    };
-    workflow.state().all_items().filter_map(cost_of).collect()
-}
-
-/// Rejects runs that still work although their phases must be repeated: two agents would work in one directory.
-fn check_repeated_runs(
+/// Returns the runs of the current iteration. It omits runs whose files cannot be read: they are replaced.
+fn current_runs<'a>(
     home: &Home,
     dir: &WorkflowDir,
     plan: &WorkflowPlan,
-    workflow: &Workflow,
-    continued: &[RunKey],
-) -> Result<(), WorkflowError> {
-    let repeated = workflow.state().repeated_phases(&plan.policy);
-    for key in continued.iter().filter(|key| repeated.contains(&key.phase)) {
-        let run = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
-        if still_works(home, &run)? {
-            return Err(WorkflowError::RunWorks { workflow: dir.id().clone(), run });
-        }
+    workflow: &'a Workflow,
+) -> Vec<CurrentRun<'a>> {
+    let read = |(key, item): (RunKey, &'a ItemState)| {
+        let id = key.run_id(dir.id(), &plan.policy.phases[key.phase].name);
+        let path = home.run_with_id(&id).ok()??.journal_path();
+        let is_supervised = Journal::is_locked(&path).ok()?;
+        let run = Run::replay(<Journal>::load(&path).ok()?.records());
+        let works = is_supervised && run.state().outcome().is_none();
+        Some(CurrentRun { key, item, id, run, works })
+    };
+    workflow.state().all_items().filter_map(read).collect()
+}
+
+impl CurrentRun<'_> {
+    /// Returns whether the user has resumed the run on their own, and it is done or unfinished now.
+    fn is_continued(&self) -> bool {
+        let state = self.run.state();
+        let has_failed = state.outcome().is_some_and(|outcome| outcome.kind != OutcomeKind::Done);
+        state.is_reopened_by_user && !has_failed
     }
-    Ok(())
+
+    /// Returns the cost of a run that costs more than when it ended, because the user has resumed it.
+    fn newer_cost(&self) -> Option<RunCost> {
+        let cost = self.run.state().usage.total_cost();
+        (self.item.has_ended && cost > self.item.cost).then_some(RunCost { run: self.key, cost })
+    }
+}
+
+/// Rejects a workflow of which such a run still works: the workflow does not wait for the run, and two agents would work
+/// in one directory.
+fn check_no_run_works(
+    dir: &WorkflowDir,
+    runs: &[CurrentRun<'_>],
+    conflicts: impl Fn(&CurrentRun<'_>) -> bool,
+) -> Result<(), WorkflowError> {
+    match runs.iter().find(|run| run.works && conflicts(run)) {
+        Some(run) => Err(WorkflowError::RunWorks { workflow: dir.id().clone(), run: run.id.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn check_project(plan: &WorkflowPlan) -> Result<(), StoreError> {

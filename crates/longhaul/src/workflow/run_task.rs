@@ -7,7 +7,9 @@ use crate::changes::diff;
 use crate::observer::{Observer, StepView};
 use crate::run_start::RunStart;
 use crate::{Canceller, Environment, ResumeOptions, RunError, RunReport, RunRequest, SuperviseError};
-use longhaul_core::{CancelSource, Fault, Moment, OutcomeKind, Phase, Run, RunId, RunKey, RunShare, Step};
+use longhaul_core::{
+    CancelSource, Fault, Moment, OutcomeKind, Phase, ResumeRequest, Run, RunId, RunKey, RunShare, Step,
+};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,8 +23,8 @@ const CHECKS_MAX: u32 = 4;
 pub(super) struct RunTask {
     pub(super) key: RunKey,
     pub(super) share: RunShare,
-    /// When the workflow decided to resume the run. `None` starts it.
-    pub(super) resumed_at: Option<Moment>,
+    /// Number of times that the workflow resumed the run, with this one. 0 starts it.
+    pub(super) resumes: u32,
     pub(super) home: Home,
     pub(super) environment: Environment,
     pub(super) waits: mpsc::UnboundedSender<RunWait>,
@@ -150,8 +152,7 @@ impl RunTask {
             return Ok(RunStart::Recover { dir: dir.clone(), notify: None });
         };
         // An end from before the resume, perhaps of a run that the user resumed without success, must not end it.
-        let is_resumed = self.resumed_at.is_none_or(|at| run.state().reopened_at >= Some(at));
-        if is_resumed || outcome.kind == OutcomeKind::Done {
+        if run.state().workflow_resumes >= self.resumes || outcome.kind == OutcomeKind::Done {
             return Ok(RunStart::Attach(dir.clone()));
         }
         // The share is complete: a limit of the workflow may have been removed meanwhile.
@@ -159,7 +160,8 @@ impl RunTask {
             let limits = &mut spec.policy.limits;
             (limits.budget, limits.time) = (self.share.budget, self.share.time);
         });
-        let options = Box::new(ResumeOptions { spec: Some(spec), ..ResumeOptions::default() });
+        let request = ResumeRequest::Workflow(self.resumes);
+        let options = Box::new(ResumeOptions { request, spec: Some(spec) });
         Ok(RunStart::Resume { dir: dir.clone(), options })
     }
 

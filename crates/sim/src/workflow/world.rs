@@ -39,8 +39,8 @@ pub(crate) enum WorldEvent {
 #[derive(Clone, Debug, Default)]
 struct WorldRun {
     share: RunShare,
-    /// Last time that the workflow or the user resumed it.
-    reopened_at: Option<Moment>,
+    /// Number of its last resumption by the workflow.
+    resumes: u32,
     cost: Usd,
     active: Span,
     end: Option<RunEnd>,
@@ -232,10 +232,7 @@ impl WorkflowWorld {
                 let is_enough = !self.rng.chance(self.mix.memory_short);
                 self.drive(MEASUREMENT, WorkflowEvent::MemoryMeasured { is_enough });
             }
-            WorkflowAction::StartRun { key, share, resumes, planned_at } => {
-                let resumed_at = (*resumes > 0).then_some(*planned_at);
-                self.start(*key, *share, resumed_at)?;
-            }
+            WorkflowAction::StartRun { key, share, resumes } => self.start(*key, *share, *resumes)?,
             WorkflowAction::StopRun { key, source } => self.stop(*key, *source)?,
             WorkflowAction::Merge(phase) => {
                 let problem = self.rng.chance(self.mix.merge_fails).then(|| "conflict".to_owned());
@@ -275,20 +272,18 @@ impl WorkflowWorld {
     }
 
     /// Starts or resumes a run, or continues one that exists.
-    fn start(&mut self, key: RunKey, share: RunShare, resumed_at: Option<Moment>) -> OracleResult {
+    fn start(&mut self, key: RunKey, share: RunShare, resumes: u32) -> OracleResult {
         let existing = self.runs.get(&key);
         ensure(existing.is_none_or(|run| !run.is_live), Oracle::OneEnd, || {
             format!("{key:?} starts while it is live")
         })?;
-        ensure(resumed_at.is_none() || existing.is_some(), Oracle::OneEnd, || {
+        ensure(resumes == 0 || existing.is_some(), Oracle::OneEnd, || {
             format!("{key:?} is resumed, but does not exist")
         })?;
-        let clock = self.clock();
         let run = self.run(key);
         let is_done = run.end.is_some_and(|end| end.outcome.kind == OutcomeKind::Done);
-        let is_resumed = resumed_at.is_none_or(|at| run.reopened_at >= Some(at));
-        if run.end.is_some() && !is_done && !is_resumed {
-            (run.reopened_at, run.end) = (Some(clock), None);
+        if run.end.is_some() && !is_done && run.resumes < resumes {
+            (run.resumes, run.end) = (resumes, None);
         }
         (run.share, run.is_live) = (share, true);
         match run.end.filter(|end| end.outcome.kind != OutcomeKind::Suspended) {
@@ -302,14 +297,12 @@ impl WorkflowWorld {
     /// The user resumes some runs on their own. Returns those that are done afterwards, or not finished; others fail
     /// again.
     pub(crate) fn continue_runs(&mut self, keys: &[RunKey]) -> Vec<RunKey> {
-        let clock = self.clock();
         let rng = &mut self.rng;
         let mut continued = Vec::new();
         for key in keys {
             let run = self.runs.get_mut(key);
             let failed = run.filter(|run| run.end.is_some_and(|end| end.outcome.kind != OutcomeKind::Done));
             if let Some(run) = failed.filter(|_| rng.one_in(4)) {
-                run.reopened_at = Some(clock);
                 if rng.one_in(3) {
                     continue;
                 }

@@ -39,6 +39,8 @@ fn left_session_belongs_to_its_unfinished_run() {
     acquire(&home, "s", run.id().as_str()).expect("free").leave();
     let error = acquire(&home, "s", "bcdfgh").expect_err("it is left");
     assert!(matches!(error, StoreError::SessionOrphaned { .. }), "{error}");
+    let orphan = |run: &str| SessionLock::orphan(&home, "claude", &SessionId::from("s"), &RunId::from(run));
+    assert_eq!((orphan("bcdfgh"), orphan(run.id().as_str())), (Some(run.id().clone()), None));
     let lock = acquire(&home, "s", run.id().as_str()).expect("its own run continues");
     drop(lock);
     acquire(&home, "s", "bcdfgh").expect("free again");

@@ -35,23 +35,29 @@ pub struct PhaseRuns {
     /// Channels of the flags or the configuration. The workflow notifies, and its runs do not, except in phases that
     /// set their own channels.
     pub notify: Vec<String>,
-    /// First phase whose runs keep going without a limit of their own.
-    pub endless: Option<String>,
 }
 
 impl PhaseRuns {
+    /// Resolves all runs. Without a limit of the workflow, each run that keeps going must have one of its own.
     pub fn resolve(
         file: &WorkflowFile,
         source: &WorkflowSource,
         typed: &TypedFlags,
+        has_limit: bool,
     ) -> Result<PhaseRuns, Failure> {
         let mut resolved = PhaseRuns::default();
         for (index, phase) in file.phases().iter().enumerate() {
             let settings = settings(file, index, phase, source.path.as_path())?;
             let (args, configured) = parse_phase(phase, &settings, typed)?;
             let (mut run, mut origins) = resolve_phase(phase, &settings, &args, &configured)?;
-            if limit_flags::is_endless(&args.limits, &run.policy) {
-                resolved.endless.get_or_insert_with(|| phase.name.clone());
+            if !has_limit && limit_flags::is_endless(&args.limits, &run.policy) {
+                return Err(Failure::usage(
+                    format!(
+                        "cannot run phase `{}`: `keep_going` without a limit: the agent could work and spend forever",
+                        phase.name
+                    ),
+                    "add --budget 10 or --time-limit 12h, or set `budget` or `time_limit` for the phase; `budget = \"none\"` means unlimited",
+                ));
             }
             if !settings.contains_key(NOTIFY) {
                 resolved.notify.clone_from(&run.notify);

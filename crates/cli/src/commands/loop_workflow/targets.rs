@@ -7,12 +7,14 @@ use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
 use crate::config::arguments::typed_except;
 use crate::failure::Failure;
+use crate::output::phrases::money;
 use crate::output::print_status;
+use crate::workflow_next_commands::next_commands;
 use crate::{limit_flags, runtime, signals};
 use clap::ArgMatches;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
-use longhaul_core::{CancelSource, Limits, OutcomeKind, Workflow, WorkflowLimits};
-use longhaul_store::{Home, Journal, WorkflowDir};
+use longhaul_core::{CancelSource, Limit, Limits, OutcomeKind, Workflow, WorkflowLimits};
+use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan};
 
 /// Flags of `resume` that apply to a workflow.
 const OF_WORKFLOW: [&str; 7] =
@@ -96,9 +98,42 @@ pub fn resume(
     let mut new = Limits::default().with(|limits| (limits.budget, limits.time) = (old.budget, old.time));
     limit_flags::change("workflow", &args.changes.limits, &args.changes.more, &mut new)?;
     let new = WorkflowLimits { budget: new.budget, time: new.time };
+    require_remaining(&dir, &workflow, &plan, new)?;
     let limits = (new != old).then_some(new);
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
     supervise_and_print(global, home, start)
+}
+
+/// Rejects the limit that stopped the workflow if it is not raised, or used up. Its runs would end at once.
+fn require_remaining(
+    dir: &WorkflowDir,
+    workflow: &Workflow,
+    plan: &WorkflowPlan,
+    limits: WorkflowLimits,
+) -> Result<(), Failure> {
+    let state = workflow.state();
+    let Some(outcome) = state.outcome().filter(|_| state.stopped_at_own_limit(&plan.policy).is_none()) else {
+        return Ok(());
+    };
+    let (cost, time, is_unraised) = (state.cost, state.clock.before, limits == state.limits(&plan.policy));
+    let (limit, is_exhausted, used) = match (outcome.kind, limits.budget, limits.time) {
+        (OutcomeKind::OverBudget, Some(budget), _) => {
+            (Limit::Budget, cost >= budget, format!("{} of {}", money(cost), money(budget)))
+        }
+        (OutcomeKind::OutOfTime, _, Some(limit)) => {
+            (Limit::Time, time >= limit, format!("{time} of {limit}"))
+        }
+        (_, _, _) => return Ok(()),
+    };
+    let rest = match (is_exhausted, is_unraised) {
+        (true, _) => "exhausted",
+        (false, true) => "down to its wrap-up reserve",
+        (false, false) => return Ok(()),
+    };
+    let error = format!("cannot resume workflow {}: {} is {rest} ({used})", dir.id(), limit.describe());
+    let status = dir.status().ok();
+    let raise = status.and_then(|status| next_commands(&status, outcome).into_iter().next());
+    Err(Failure::usage(error, raise.map_or_else(String::new, |command| format!("raise it: `{command}`"))))
 }
 
 /// Takes over a workflow as one of several, and prints how it finished.

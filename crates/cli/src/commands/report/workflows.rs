@@ -2,6 +2,7 @@
 
 use super::run_health::RunHealth;
 use crate::failure::Failure;
+use crate::output;
 use crate::output::envelope_text::cut;
 use crate::output::phrases::titled;
 use crate::output::time::TimeFormat;
@@ -57,7 +58,7 @@ pub struct ReportWorkflow {
 }
 
 /// Returns the workflows that were active since this time, and those of `named`, newest first. Without a time only those
-/// of `named`. Those whose files cannot be read are omitted.
+/// of `named`. Those whose files cannot be read are omitted, with a warning.
 pub fn active(
     home: &Home,
     since: Option<Moment>,
@@ -67,8 +68,15 @@ pub fn active(
     let all = home.workflows_newest_first()?.into_iter();
     let candidates = all.filter(|dir| since.is_some() || named.contains(dir.id()));
     let workflows = candidates.filter_map(|dir| {
-        let is_named = named.contains(dir.id());
-        let workflow = one(home, dir, clock).ok()?;
+        let (is_named, is_finished) = (named.contains(dir.id()), dir.is_outcome_published());
+        let name = format!("workflow {}", dir.id());
+        let workflow = one(home, dir, clock)
+            .map_err(|failure| {
+                if is_named || !is_finished {
+                    output::print_warning(&format!("{name}: {}", failure.error), failure.hint.as_deref());
+                }
+            })
+            .ok()?;
         let is_active = workflow.ended_at.is_none_or(|ended| Some(ended.0) >= since);
         (is_named || is_active).then_some(workflow)
     });

@@ -9,6 +9,7 @@ use crate::output::envelope_text::{cut, grouped, one_line};
 use crate::output::phrases;
 use crate::output::time::TimeFormat;
 use crate::output::wrap::{COLUMNS, columns, wrap};
+use crate::run_history::NextStep;
 use crate::run_history::timeline_text::describe_outcome;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
@@ -66,7 +67,7 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     out.push('\n');
     line(&mut out, "files", &output.dir);
     line(&mut out, "", &files(&output.files));
-    next_lines(&mut out, output);
+    next_lines(&mut out, &output.next);
     out
 }
 
@@ -90,7 +91,7 @@ pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> Strin
     let attempts = phrases::counted(u64::from(report.attempts), "attempt");
     line(&mut out, "time", &format!("{}, {attempts}", time(output)));
     usage_lines(&mut out, output);
-    next_lines(&mut out, output);
+    next_lines(&mut out, &output.next);
     out
 }
 
@@ -133,10 +134,11 @@ fn usage_lines(out: &mut String, output: &ShowOutput) {
     }
 }
 
-fn next_lines(out: &mut String, output: &ShowOutput) {
-    line(out, "next", &output.next.text);
-    for command in &output.next.commands {
-        line(out, "", command);
+/// Writes what comes next. Commands are not wrapped: people copy them.
+pub(super) fn next_lines(out: &mut String, next: &NextStep) {
+    line(out, "next", &next.text);
+    for command in &next.commands {
+        *out += &format!("{:INDENT$}{command}\n", "");
     }
 }
 

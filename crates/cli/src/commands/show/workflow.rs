@@ -1,6 +1,6 @@
 //! `longhaul show` for a workflow: its settings, and the tree of its iterations, phases and runs.
 
-use super::text::{line, lines, outcome_line};
+use super::text::{line, lines, next_lines, outcome_line};
 use crate::args::GlobalArgs;
 use crate::commands::workflow_lines::{phase_lines, warning_line};
 use crate::failure::Failure;
@@ -182,8 +182,7 @@ fn text(
     }
     out.push('\n');
     line(&mut out, "files", &output.dir);
-    line(&mut out, "next", &output.next.text);
-    output.next.commands.iter().for_each(|command| line(&mut out, "", command));
+    next_lines(&mut out, &output.next);
     out
 }
 

@@ -25,7 +25,7 @@ const ADVICE: [(Fault, &str); 7] = [
     (Fault::Billing, "check the account's payment, then resume the session"),
     (Fault::ModelUnknown, "resume the run with a model that the API knows"),
     (Fault::SessionLost, "resume the run: it continues in a new session"),
-    (Fault::SessionBusy, "wait until the other run has finished"),
+    (Fault::SessionBusy, "let the other run finish first"),
     (Fault::AttemptTimeout, "give each attempt more time"),
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),

@@ -106,7 +106,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             vec![DiagnosticNote::new("suspended", title)]
         }
         Record::Downtime { duration } => {
-            let title = "nothing ran: the machine was asleep or the run had no supervisor";
+            let title = "downtime: the machine was asleep, or no supervisor was running";
             note("downtime", title, "duration", duration.to_string())
         }
         Record::LimitReached { limit, threshold, .. } => {

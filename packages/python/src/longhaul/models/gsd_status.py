@@ -74,7 +74,7 @@ class ProjectStatus:
     """
     progress_percent: float | None
     """
-    Share of the current phase's plans that have a summary, in percent
+    Share of the current phase's plans that have a summary, in percent. `None` if its verification found gaps
     """
     requirements_complete: int | None
     """

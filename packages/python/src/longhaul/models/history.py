@@ -180,9 +180,20 @@ class ResumeRequestPrompt:
     prompt: str
 
 
-ResumeRequest: TypeAlias = Literal["continue"] | Literal["repeat_task"] | ResumeRequestPrompt
+@dataclass(frozen=True, kw_only=True)
+class ResumeRequestWorkflow:
+    """
+    As `continue`, from the workflow of the run, which resumes it for the nth time.
+    """
+
+    workflow: int
+
+
+ResumeRequest: TypeAlias = (
+    Literal["continue"] | Literal["repeat_task"] | ResumeRequestPrompt | ResumeRequestWorkflow
+)
 """
-The prompt that the user requests when resuming a run.
+The prompt that the user, or the workflow of the run, requests when resuming a run.
 """
 
 

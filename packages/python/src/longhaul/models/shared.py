@@ -369,7 +369,7 @@ class RunInfo:
     """
     downtime_ms: Span
     """
-    Time in which nothing ran: the machine slept, or the run had no supervisor.
+    Downtime: the machine slept, or no supervisor was running and the agent was idle.
     """
     exit_code: int
     """

@@ -392,7 +392,7 @@ class Show:
     """
     downtime_ms: shared.Span
     """
-    Time in which nothing ran: the machine slept, or no supervisor was running.
+    Downtime: the machine slept, or no supervisor was running and the agent was idle.
     """
     ended_at: shared.Rfc3339 | None
     estimated_cost_usd: shared.Dollars

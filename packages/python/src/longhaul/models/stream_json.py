@@ -164,13 +164,13 @@ class RunStarted(DecisionBase):
 @dataclass(frozen=True, kw_only=True)
 class RunReopened(DecisionBase):
     """
-    A user resumed the finished run.
+    The user or the workflow of the run resumed the finished run.
     """
 
     record: Literal["run_reopened"]
     request: history.ResumeRequest
     """
-    The user's request.
+    The request.
     """
     changes: list[history.SettingChange] | None = None
     """
