@@ -95,6 +95,6 @@ mod tests {
             &format!("resolve it with\n  {command},\n  then resume, or do not\n"),
         );
         let words = "word ".repeat(19);
-        check(&format!("{words}a `b c"), &format!("{words}a\n  `b c\n"));
+        check(&format!("{words}a `b c"), &format!("{words}a `b\n  c\n"));
     }
 }
