@@ -545,7 +545,16 @@ fn every_file_and_every_key_is_documented() {
     // Other tests cover these keys.
     assert_eq!(
         absent,
-        ["denied", "errors", "interrupted", "parent_tool_use_id", "subagent", "truncated_bytes", "wrap_up"]
+        [
+            "background",
+            "denied",
+            "errors",
+            "interrupted",
+            "parent_tool_use_id",
+            "subagent",
+            "truncated_bytes",
+            "wrap_up"
+        ]
     );
 
     let plan = parsed(&run, "plan.json");

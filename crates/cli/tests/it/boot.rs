@@ -123,7 +123,8 @@ fn printed_commands_write_the_variables_of_this_shell() {
     let mut lines: Vec<_> = text.lines().collect();
     // The environment is unordered.
     lines.sort_unstable();
-    assert_eq!(lines, [&format!("ANTHROPIC_API_KEY='{secret}'"), "HTTPS_PROXY='http://127.0.0.1:1'"]);
+    let key = format!("ANTHROPIC_API_KEY='{secret}'");
+    assert_eq!(lines, [key.as_str(), "HTTPS_PROXY='http://127.0.0.1:1'", "IS_SANDBOX='1'"]);
 
     let second = shell(install()).output();
     assert_success(&second, &[path.to_str().expect("a plain name")]);
@@ -164,12 +165,14 @@ fn run_over_acp_is_recovered_with_its_variable() {
         let script = format!("set -a; test ! -e '{0}' || . '{0}'; exec \"$0\" recover", path.display());
         stage.program("sh").args(["-c", &script, LONGHAUL]).output()
     };
-    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, IS_SANDBOX, OPENAI_API_KEY";
+    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY";
     recover_at_boot().assert_error(&[&format!("{needed} were set when the run started")]);
     // In another shell, the variables cannot be copied.
     let elsewhere = recover(&stage, &["--install"]).output();
     assert_success(&elsewhere, &[&format!("add {needed} with an editor"), "or is not set here"]);
     enable(&stage);
+    // Claude Code needs one more variable of this shell.
+    let needed = "ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, IS_SANDBOX, OPENAI_API_KEY";
     let missing = finding(stage.longhaul(["doctor"])).expect("the service is installed");
     assert!(missing["detail"].as_str().is_some_and(|text| text.contains(needed)), "{missing}");
     let install = shell(recover(&stage, &["--install"])).output();
