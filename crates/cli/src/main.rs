@@ -23,6 +23,7 @@ mod openclawpack;
 mod output;
 mod own_program;
 mod prompt_arg;
+mod researchgym_dir;
 mod run_history;
 mod run_learning;
 mod runtime;

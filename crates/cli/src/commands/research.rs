@@ -112,12 +112,6 @@ impl RequestedTotals {
     }
 }
 
-/// Returns whether `--resume` names a run of Longhaul. ResearchGym's runs become new runs.
-pub fn resumes_own_run(matches: &ArgMatches) -> bool {
-    let selector = matches.try_get_one::<String>("resume").ok().flatten();
-    selector.is_some_and(|selector| matches!(researchgym_run::directory(selector), Ok(None)))
-}
-
 fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
     let task_dir = args.task_dir.as_deref().unwrap_or(Path::new(""));
     let task = Task::read(task_dir, args.idea_hint)?;

@@ -5,9 +5,9 @@ use super::keys::{Key, Keys, REVIEW, excluded, excludes_others, name};
 use super::layers::{Values, table_values};
 use super::loaded::LoadedConfig;
 use crate::args::{Cli, ConfigSourceArgs};
-use crate::commands::research::resumes_own_run;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::Failure;
+use crate::researchgym_dir::is_researchgym_dir;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Id};
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,6 +94,12 @@ pub fn configure(root: &mut Command, typed: &[OsString], off: &[&str]) -> Result
         }
         Err(failure) => Err(failure),
     }
+}
+
+/// Returns whether the command resumes a run of Longhaul. From a run of ResearchGym, it starts a new one.
+fn resumes_own_run(matches: &ArgMatches) -> bool {
+    let selector = matches.try_get_one::<String>("resume").ok().flatten();
+    selector.is_some_and(|selector| !is_researchgym_dir(selector))
 }
 
 /// Copies the tree with only those commands that the typed words can name. A copy of all of them takes as long as

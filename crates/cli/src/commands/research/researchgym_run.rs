@@ -3,6 +3,7 @@
 use super::RequestedTotals;
 use crate::failure::{Failure, OrFailure};
 use crate::guard_flags;
+use crate::researchgym_dir::is_researchgym_dir;
 use longhaul_agent::{Conversation, UrlPattern, researchgym};
 use longhaul_core::{Span, Usd};
 use longhaul_store::{if_exists, read_regular};
@@ -36,11 +37,10 @@ pub struct ResearchGymRun {
 
 /// Returns the directory if ResearchGym wrote it. `None` if it can only be a run of Longhaul.
 pub fn directory(selector: &str) -> Result<Option<PathBuf>, Failure> {
-    let path = Path::new(selector);
-    if path.join("journal.jsonl").exists() || !(selector.contains('/') || path.join("logs").is_dir()) {
+    if !is_researchgym_dir(selector) {
         return Ok(None);
     }
-    let dir = fs::canonicalize(path).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
+    let dir = fs::canonicalize(selector).and_then(|dir| fs::read_dir(dir.join("logs")).map(|_| dir));
     let failure = |error: io::Error| {
         Failure::usage(format!("cannot resume {selector}: cannot read its `logs`: {error}"), DIR_HINT)
     };
