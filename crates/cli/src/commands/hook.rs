@@ -162,9 +162,10 @@ impl HookInvocation {
 
     /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
-        let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
+        if !self.paths.database().exists() {
             return Ok(());
-        };
+        }
+        let learning = LearningDb::open(&self.paths).map_err(describe)?;
         let (api, judge) = (destination(), self.learning.judge);
         if learning.has_due(self.at, &api, judge).map_err(describe)? {
             self.start_worker(&api, judge)?;

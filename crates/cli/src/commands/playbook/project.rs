@@ -1,5 +1,6 @@
 //! Finds the project, its playbook and its learning database.
 
+use super::learn::progress::warn_damaged_database;
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
@@ -46,12 +47,18 @@ pub fn current_project() -> Result<PathBuf, Failure> {
 
 pub fn learning() -> Result<LearningDb, Failure> {
     let home = open_home::open()?;
-    Ok(LearningDb::open(&LearningPaths::in_home(home.path()))?)
+    Ok(warn_if_damaged(LearningDb::replace_if_damaged(&LearningPaths::in_home(home.path()))?))
 }
 
 pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
     let home = open_home::locate()?;
-    Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?)
+    Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?.map(warn_if_damaged))
+}
+
+/// Prints a warning if opening the database moved a damaged one aside.
+pub fn warn_if_damaged(learning: LearningDb) -> LearningDb {
+    learning.damaged_copy().into_iter().for_each(warn_damaged_database);
+    learning
 }
 
 /// Returns the prompt templates for judges and sessions, including the user's own.
