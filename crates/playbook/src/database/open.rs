@@ -34,7 +34,7 @@ pub struct LearningDb {
 }
 
 impl LearningDb {
-    /// Opens the database. Creates an empty one if there is none or if its first page is damaged, so it never fails
+    /// Opens the database. Creates an empty one if there is none or if its schema is damaged, so it never fails
     /// as `Damaged`. Later operations may.
     pub fn open(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         match LearningDb::open_or_create(paths) {
