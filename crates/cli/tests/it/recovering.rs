@@ -295,6 +295,30 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
 }
 
+/// No process reads the answer of such a run, so it would cost money for nothing.
+#[test]
+fn orphaned_run_of_the_judge_is_cancelled() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let judge_dir = stage.home().join("playbook/judge");
+    fs::create_dir_all(&judge_dir).expect("the stage is writable");
+    let args =
+        ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--name", "playbook-judge"];
+    let judge_run =
+        stage.run(&stage.agent(), &args).args(["--cwd"]).args([&judge_dir]).against(&server).start();
+    wait_until("the tool runs", || judge_dir.join("started").exists());
+    judge_run.kill();
+    let run = stage.only_run();
+    set_age(&[run.journal_path()], 1000);
+    let status = stage.longhaul(["status", "--output-format", "text"]).output();
+    assert!(status.stdout.starts_with("no unfinished runs"), "{status:?}");
+    assert_eq!(recover(&stage, &server, &["--list"]).output().stdout, "");
+    let recovered = recover(&stage, &server, &[]).output();
+    assert_eq!((recovered.code, recovered.stdout.as_str()), (0, ""), "{recovered:?}");
+    assert!(recovered.stderr.contains(&format!("cancelled {}", run.id())), "{}", recovered.stderr);
+    assert_eq!(tidy::replayed_outcome(&run).kind, OutcomeKind::Cancelled);
+    tidy::check(&stage);
+}
+
 #[test]
 fn finished_run_stays_finished() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
