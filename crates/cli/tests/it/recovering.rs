@@ -12,8 +12,8 @@ use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -300,11 +300,10 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
 fn orphaned_run_of_the_judge_is_cancelled() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let judge_dir = stage.home().join("playbook/judge");
-    fs::create_dir_all(&judge_dir).expect("the stage is writable");
-    let args =
-        ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--name", "playbook-judge"];
-    let judge_run =
-        stage.run(&stage.agent(), &args).args(["--cwd"]).args([&judge_dir]).against(&server).start();
+    DirBuilder::new().recursive(true).mode(0o700).create(&judge_dir).expect("the stage is writable");
+    let run = stage.longhaul(["run", "p", "--name", "playbook-judge", "--preset", "drill", "--agent-path"]);
+    let run = run.args([stage.agent()]).args(["--permission-mode", "bypassPermissions", "--cwd"]);
+    let judge_run = run.args([&judge_dir]).against(&server).start();
     wait_until("the tool runs", || judge_dir.join("started").exists());
     judge_run.kill();
     let run = stage.only_run();
@@ -316,7 +315,7 @@ fn orphaned_run_of_the_judge_is_cancelled() {
     assert_eq!((recovered.code, recovered.stdout.as_str()), (0, ""), "{recovered:?}");
     assert!(recovered.stderr.contains(&format!("cancelled {}", run.id())), "{}", recovered.stderr);
     assert_eq!(tidy::replayed_outcome(&run).kind, OutcomeKind::Cancelled);
-    tidy::check(&stage);
+    assert!(tidy::processes(stage.folder()).is_empty());
 }
 
 #[test]
