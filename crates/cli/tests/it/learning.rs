@@ -359,7 +359,7 @@ fn usage_of_the_judge_is_counted() {
     let output = stage.longhaul(["cost", "--all", "--output-format", "json"]).output();
     assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        output.stderr.contains("warning: the cost of the playbook's judge is unknown"),
+        output.stderr.contains("warning: the cost of the playbook's judge is incomplete"),
         "{}",
         output.stderr
     );
