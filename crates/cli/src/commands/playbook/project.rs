@@ -1,17 +1,16 @@
 //! Finds the project, its playbook and its learning database.
 
-use super::learn::progress::warn_damaged_database;
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
-use crate::open_home;
+use crate::{open_home, output};
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::Templates;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UndoError, UserError};
 use longhaul_store::DatabaseError;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Variable for the similarity threshold of duplicates. The ACE playbook hooks use the same name.
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
@@ -59,6 +58,14 @@ pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
 pub fn warn_if_damaged(learning: LearningDb) -> LearningDb {
     learning.damaged_copy().into_iter().for_each(warn_damaged_database);
     learning
+}
+
+pub fn warn_damaged_database(path: &Path) {
+    let warning = format!("the queue was damaged; it is kept as {}", path.display());
+    output::print_warning(
+        &warning,
+        Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
+    );
 }
 
 /// Returns the prompt templates for judges and sessions, including the user's own.
