@@ -31,6 +31,11 @@ pub fn judge(
     )
 }
 
+/// Returns why the judge cannot be asked with this environment, and what to set. `None` if it can.
+pub fn unusable_reason() -> Option<String> {
+    judge(&settings(), Span::ZERO, Arc::new(SystemClock::new())).err().map(|error| error.message)
+}
+
 /// The clock and random numbers of this process. Moments advance monotonically from one reading of the
 /// calendar clock, so setting that clock neither shortens a wait nor makes it endless.
 #[derive(Debug)]

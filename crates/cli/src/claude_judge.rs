@@ -99,7 +99,7 @@ impl ClaudeJudge {
 
 /// A running judge run. Dropping it cancels the run, which stops its own agent; the next request starts
 /// another run. If this process is killed, the run continues until it finishes or reaches its limits, and its
-/// answer is lost.
+/// answer is lost. If the run is orphaned too, `recover` cancels it.
 struct JudgeRun(Child);
 
 impl JudgeRun {

@@ -3,13 +3,14 @@
 
 use crate::args::learn::RunLearnArgs;
 use crate::failure::Failure;
+use crate::next_commands::quoted;
 use crate::{api_judge, open_home, output, own_program};
 use longhaul::{MARKER_VARIABLE, RUN_VARIABLE};
 use longhaul_agent::Program;
 use longhaul_core::LearnOptions;
 use longhaul_playbook::database::{JudgeKind, Queued, QueuedEvent};
 use longhaul_playbook::{LearningDb, LearningPaths, hooks};
-use longhaul_store::{DatabaseError, Home, Plan, RunDir, SessionBaseline};
+use longhaul_store::{DatabaseError, Home, Journal, Plan, RunDir, SessionBaseline};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -38,8 +39,26 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     Ok(Some(options))
 }
 
-/// Queues the sessions of a finished run for learning. Its agent may have been killed before its hook could
-/// queue them.
+/// Warns if the judge that these flags choose cannot be asked, because a background worker reports it nowhere else.
+pub fn warn_if_unusable(args: &RunLearnArgs) {
+    let uses_api = args.learn && args.learn_judge.is_none_or(|judge| judge == JudgeKind::Api);
+    if let Some(reason) = uses_api.then(api_judge::unusable_reason).flatten() {
+        let hint =
+            "until then the sessions stay queued; --learn-judge claude uses Claude Code's login instead";
+        output::print_warning(&format!("--learn cannot judge sessions: {reason}"), Some(hint));
+    }
+}
+
+/// Returns whether [`queue_sessions`] will queue this session of the run: it has a supervisor, which may still continue
+/// the session. The supervisor of a workflow queues the runs late and not all of them.
+pub fn will_queue(home: &Home, run: &RunDir, session: &str) -> bool {
+    run.plan().is_ok_and(|plan| plan.spec.learn.is_some() && plan.workflow.is_none())
+        && Journal::is_locked(&run.journal_path()).unwrap_or(false)
+        && hooks::session_api(&LearningPaths::in_home(home.path()), session).is_some()
+        && transcripts(run).iter().any(|(id, _)| id == session)
+}
+
+/// Queues the sessions of a finished run for learning. Its agent's hooks leave this to the supervisor if there is one.
 ///
 /// A session that its hooks have already queued is not judged twice. A session for which no hook recorded an
 /// API has no messages and is skipped. A run never fails because of this.
@@ -74,7 +93,8 @@ pub fn queue_sessions(run: &Path) {
         return;
     }
     if let Err(error) = enqueue(&paths, &all) {
-        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(error.hint()));
+        let hint = format!("{}; then: {}", error.hint(), learn_command(judge, &project, &all));
+        output::print_warning(&format!("cannot learn from run {}: {error}", run.id()), Some(&hint));
     } else if uses_this_api && let Err(error) = start_worker(&paths, &api, judge) {
         let hint = format!("learn from the queue with `longhaul playbook learn --judge {}`", judge.as_str());
         output::print_warning(
@@ -82,6 +102,13 @@ pub fn queue_sessions(run: &Path) {
             Some(&hint),
         );
     }
+}
+
+/// Returns the command that learns from these transcripts.
+fn learn_command(judge: JudgeKind, project: &Path, all: &[Queued]) -> String {
+    let paths = [project].into_iter().chain(all.iter().map(|queued| queued.transcript.as_path()));
+    let paths: Vec<String> = paths.map(|path| quoted(&path.to_string_lossy())).collect();
+    format!("longhaul playbook learn --judge {judge} --project {}", paths.join(" "))
 }
 
 /// Returns the project of the workflow that started a run: a worktree does not outlive its run. `None` if no workflow
@@ -121,4 +148,25 @@ fn transcripts(run: &RunDir) -> BTreeSet<(String, PathBuf)> {
 
 pub fn destination() -> String {
     hooks::destination(&api_judge::settings())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_names_transcripts() {
+        let queued = |transcript: &str| Queued {
+            project: "/my project".into(),
+            session: None,
+            transcript: transcript.into(),
+            event: QueuedEvent::Run,
+            reason: None,
+            judge: JudgeKind::Claude,
+            destination: String::new(),
+        };
+        let command =
+            learn_command(JudgeKind::Claude, Path::new("/my project"), &[queued("/a.jsonl"), queued("/b c")]);
+        assert_eq!(command, "longhaul playbook learn --judge claude --project '/my project' /a.jsonl '/b c'");
+    }
 }

@@ -170,11 +170,15 @@ fn has_started(run: &RunDir) -> bool {
     run.status().map_or(true, |status| status.returncode != Some(not_started))
 }
 
-/// Returns whether the playbook's judge started the run. The user may choose the same name for a run, but not the
-/// directory.
-fn is_judge_run(run: &RunDir) -> bool {
-    run.plan()
-        .is_ok_and(|plan| plan.spec.name.as_deref() == Some(JUDGE_RUN) && plan.spec.cwd.ends_with(JUDGE_DIR))
+/// Returns whether the playbook's judge started the run.
+pub fn is_judge_run(run: &RunDir) -> bool {
+    run.plan().is_ok_and(|plan| is_judge(plan.spec.name.as_deref(), &plan.spec.cwd))
+}
+
+/// Returns whether a run with this name and working directory is one of the playbook's judge. The user may choose the
+/// same name for a run, but not the directory.
+pub(crate) fn is_judge(name: Option<&str>, cwd: &Path) -> bool {
+    name == Some(JUDGE_RUN) && cwd.ends_with(JUDGE_DIR)
 }
 
 /// Returns the run with this name in the directory of a day, whether it exists or not.

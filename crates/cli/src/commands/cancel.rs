@@ -7,7 +7,7 @@ use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::open_home::RunOrWorkflow;
 use crate::output::progress::ProgressDisplay;
-use crate::{open_home, runtime};
+use crate::{open_home, run_learning, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
 use longhaul_core::{CancelSource, OutcomeKind};
 use longhaul_store::{Home, Journal, RunDir};
@@ -51,6 +51,7 @@ async fn finish(
     run.canceller().cancel_by(source);
     let result = run.await;
     screen.close();
+    result.iter().for_each(|report| run_learning::queue_sessions(&report.dir));
     result.map_err(|error| match error {
         RunError::NotStarted(SuperviseError::AlreadyFinished { run, outcome, .. }) => Failure::not_started(
             format!("run {run} has already finished: {}", outcome.kind),

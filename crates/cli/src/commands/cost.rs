@@ -16,9 +16,14 @@ use crate::{open_home, open_ledger, output};
 use longhaul_core::{Dollars, Moment, Rfc3339, Span, Usd};
 use longhaul_playbook::database::JudgeCost;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, QUARTER_MS, RunFilter};
+use longhaul_store::{
+    CostBy, CostRow, Home, Ledger, LedgerRun, LedgerSpend, QUARTER_MS, RunFilter, with_suffix,
+};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
 
 // Default period.
 const LAST: Span = Span::from_hours(30 * 24);
@@ -129,16 +134,14 @@ fn name_runs(rows: &mut [Row], ledger: &mut Ledger) -> Result<(), Failure> {
 fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
     // The ledger counts by quarters of an hour.
     let since = Moment(since.unwrap_or(Moment(0)).0 / QUARTER_MS * QUARTER_MS);
-    let learning = LearningDb::open_existing(&LearningPaths::in_home(home.path()));
-    let paid = learning.and_then(|learning| {
-        let Some(learning) = learning else { return Ok(Vec::new()) };
-        if let Some(path) = learning.damaged_copy() {
-            let warning =
-                format!("the cost of the playbook's judge is unknown: {} is damaged", path.display());
-            output::print_warning(&warning, None);
-        }
-        learning.judge_costs(since)
-    });
+    let paths = LearningPaths::in_home(home.path());
+    let learning = LearningDb::open_existing(&paths);
+    for path in LearningDb::damaged_copies(&paths).iter().filter(|path| was_written_since(path, since)) {
+        let warning =
+            format!("the cost of the playbook's judge is incomplete: {} is damaged", path.display());
+        output::print_warning(&warning, Some("delete that file to hide this warning"));
+    }
+    let paid = learning.and_then(|learning| learning.map_or(Ok(Vec::new()), |db| db.judge_costs(since)));
     paid.unwrap_or_else(|error| {
         output::print_warning(
             &format!("the cost of the playbook's judge is missing: {error}"),
@@ -146,6 +149,13 @@ fn judge_costs(home: &Home, since: Option<Moment>) -> Vec<JudgeCost> {
         );
         Vec::new()
     })
+}
+
+/// Returns whether a database may contain costs since this time. Renaming it does not change its file times.
+fn was_written_since(database: &Path, since: Moment) -> bool {
+    let files = ["", "-wal"].map(|suffix| with_suffix(database, suffix));
+    let times = files.iter().filter_map(|file| fs::metadata(file).and_then(|found| found.modified()).ok());
+    times.max().is_none_or(|at| at >= UNIX_EPOCH + since.since(Moment(0)).to_std())
 }
 
 fn with_judge(mut rows: Vec<CostRow<String>>, paid: &[JudgeCost], by: GroupBy) -> Vec<CostRow<String>> {

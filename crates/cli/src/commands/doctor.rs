@@ -9,6 +9,7 @@ mod boot;
 mod configuration;
 mod finding;
 mod home;
+mod learning;
 mod runs;
 mod system;
 mod writable_dir;
@@ -59,6 +60,7 @@ fn run_checks(global: &GlobalArgs, args: &DoctorArgs) -> Result<Vec<Finding>, Fa
     findings.extend(home::check());
     findings.extend(runs::check(output::now()));
     findings.extend(boot::check());
+    findings.extend(learning::check());
     findings.extend(system::check());
     // Telemetry is off by default.
     findings.extend(telemetry::info().map(|info| match info {

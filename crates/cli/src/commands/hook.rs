@@ -5,7 +5,7 @@
 
 use crate::args::learn::{HookArgs, LearningArgs};
 use crate::claude_judge::JUDGE_MARKER;
-use crate::run_learning::{destination, start_worker, workflow_project};
+use crate::run_learning::{destination, start_worker, will_queue, workflow_project};
 use crate::{open_home, output};
 use clap::Parser;
 use clap::error::ErrorKind;
@@ -19,7 +19,7 @@ use longhaul_playbook::hooks::{
 };
 use longhaul_playbook::points::TextSize;
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
-use longhaul_store::{DatabaseError, is_run_id};
+use longhaul_store::{DatabaseError, Home, RunDir, is_run_id};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -144,6 +144,9 @@ impl HookInvocation {
         if !is_named && !transcript.exists() {
             return Ok(());
         }
+        if self.event == HookEvent::SessionEnd && input.session_id.as_deref().is_some_and(is_left_to_run) {
+            return Ok(());
+        }
         let judge = self.learning.judge;
         let api = destination();
         let queued = Queued {
@@ -162,9 +165,10 @@ impl HookInvocation {
 
     /// Starts a worker for lessons that an outage or a reboot has delayed.
     fn start_worker_if_due(&self) -> Result<(), String> {
-        let Some(learning) = LearningDb::open_existing(&self.paths).map_err(describe)? else {
+        if !self.paths.database().exists() {
             return Ok(());
-        };
+        }
+        let learning = LearningDb::open(&self.paths).map_err(describe)?;
         let (api, judge) = (destination(), self.learning.judge);
         if learning.has_due(self.at, &api, judge).map_err(describe)? {
             self.start_worker(&api, judge)?;
@@ -196,11 +200,23 @@ fn project(input: &HookInput) -> Result<PathBuf, String> {
     Ok(project_of_run(&dir).unwrap_or(dir))
 }
 
+/// Returns whether this session is one of a run whose supervisor queues it.
+fn is_left_to_run(session: &str) -> bool {
+    run_of_agent().is_some_and(|(home, run)| will_queue(&home, &run, session))
+}
+
 /// Returns the project of the workflow whose run works in this directory.
 fn project_of_run(dir: &Path) -> Option<PathBuf> {
-    let run = env::var(RUN_VARIABLE).ok().filter(|id| is_run_id(id)).map(RunId::from)?;
-    let home = open_home::locate().ok()?;
-    let plan = home.run_with_id(&run).ok()??.plan().ok()?;
+    let (home, run) = run_of_agent()?;
+    let plan = run.plan().ok()?;
     // A hook of another agent that the run started has a project of its own.
     workflow_project(&home, &plan).filter(|_| dir.starts_with(&plan.spec.cwd))
+}
+
+/// Returns the run whose agent calls this hook, also if it is an agent that the run's agent started.
+fn run_of_agent() -> Option<(Home, RunDir)> {
+    let run = env::var(RUN_VARIABLE).ok().filter(|id| is_run_id(id)).map(RunId::from)?;
+    let home = open_home::locate().ok()?;
+    let dir = home.run_with_id(&run).ok()??;
+    Some((home, dir))
 }

@@ -24,11 +24,11 @@ use crate::run_learning::{destination, start_worker};
 use crate::telemetry::TelemetryHandle;
 use crate::{open_home, run_learning, runtime};
 use longhaul::workflow::{WorkflowStart, recoverable_workflows};
-use longhaul::{RunStart, recoverable};
-use longhaul_core::{OutcomeKind, Span, Workflow, WorkflowRecord};
+use longhaul::{NoObserver, RunStart, recoverable};
+use longhaul_core::{CancelSource, OutcomeKind, Span, Workflow, WorkflowRecord};
 use longhaul_playbook::database::JudgeKind;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::{Home, Journal, JournalDir, LedgerEntry, RunDir, StoreError, WorkflowDir};
+use longhaul_store::{Home, Journal, JournalDir, LedgerEntry, RunDir, StoreError, WorkflowDir, is_judge_run};
 use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -70,7 +70,9 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
                 recent(workflows, "workflow ", args.active_within, |dir| workflow_age(&home, dir));
             let runs =
                 recoverable(&home)?.into_iter().filter(|run| unfinished_workflow_of(&home, run).is_none());
-            (workflows, recent(runs, "", args.active_within, run_age))
+            // A run of the judge is cancelled at any age.
+            let age = |run: &RunDir| if is_judge_run(run) { Span::ZERO } else { run_age(run) };
+            (workflows, recent(runs, "", args.active_within, age))
         }
     };
     let mut unreadable = Vec::new();
@@ -81,9 +83,14 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         }
         unreadable.extend(print_unreadable_runs(&home, args.active_within)?);
     }
+    // No process reads the answer of such a run any more: the next worker asks again.
+    let (judge_runs, runs): (Vec<RunDir>, Vec<RunDir>) = runs.into_iter().partition(is_judge_run);
     if args.list {
         list(&workflows, &runs, global);
         return Ok(0);
+    }
+    if !judge_runs.is_empty() {
+        runtime::supervise(cancel_judge_runs(&home, &judge_runs))?;
     }
     if args.run.is_none() {
         start_learning(&home);
@@ -103,6 +110,22 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
         _ => Ok(failure::code(OutcomeKind::Incomplete)),
+    }
+}
+
+/// Cancels orphaned runs of the playbook's judge, so that no process stays and their cost is known.
+async fn cancel_judge_runs(home: &Home, runs: &[RunDir]) {
+    let (supervisor, mut observer) = (supervisor(home), NoObserver);
+    for dir in runs {
+        let start = RunStart::Recover { dir: dir.clone(), notify: None };
+        let run = supervisor.observe(start, &mut observer);
+        run.canceller().cancel_by(CancelSource::PersonNow);
+        match run.await {
+            Ok(_) => print_status(&format!("cancelled {}: a judge run whose answer is lost", dir.id())),
+            Err(error) => {
+                output::print_warning(&format!("cannot cancel judge run {}: {error}", dir.id()), None)
+            }
+        }
     }
 }
 

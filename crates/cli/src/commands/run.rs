@@ -31,6 +31,9 @@ pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     if !args.dry_run && !global.detached && args.key.is_none() {
         warn_of_neighbor(&cwd(args)?, None);
     }
+    if !args.dry_run && !global.detached {
+        run_learning::warn_if_unusable(&args.learn);
+    }
     if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
     }

@@ -193,7 +193,9 @@ fn unfinished(home: &Home) -> Result<Vec<Row>, Failure> {
         // A run may have finished since the ledger was read.
         RowState::Finished => false,
         RowState::Unreadable => now.since(row.entry.started_at.0) <= UNREADABLE_SHOWN,
-        RowState::Running | RowState::Waiting | RowState::Suspended | RowState::Orphaned => true,
+        // `recover` cancels those of the playbook's judge.
+        RowState::Suspended | RowState::Orphaned => !row.entry.is_judge_run(),
+        RowState::Running | RowState::Waiting => true,
     };
     Ok(rows.filter(is_shown).collect())
 }

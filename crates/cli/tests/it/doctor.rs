@@ -199,6 +199,22 @@ fn page_documents_every_check() {
 }
 
 #[test]
+fn learning_needs_a_key() {
+    let stage = Stage::new();
+    let finding = |is_with_key: bool| {
+        let call = doctor(&stage, &stage.agent());
+        let call = if is_with_key { call } else { call.without_env("ANTHROPIC_API_KEY") };
+        finding_of(&json(call, 0), "learning")
+    };
+    assert_eq!(stage.longhaul(["playbook", "install"]).output().code, 0);
+    assert_eq!(finding(true).0, "ok");
+    let (state, detail, _) = finding(false);
+    assert!(state == "warning" && detail.contains("no API key is set"), "{detail}");
+    assert_eq!(stage.longhaul(["playbook", "install", "--judge", "claude"]).output().code, 0);
+    assert_eq!(finding(false).0, "ok");
+}
+
+#[test]
 fn unusable_agent_is_a_problem() {
     let stage = Stage::new();
     let check = |agent: &Path, code: i32, check: &str, state: &str, fragment: &str| {

@@ -359,10 +359,39 @@ fn usage_of_the_judge_is_counted() {
     let output = stage.longhaul(["cost", "--all", "--output-format", "json"]).output();
     assert_eq!(output.code, 0, "{output:?}");
     assert!(
-        output.stderr.contains("warning: the cost of the playbook's judge is unknown"),
+        output.stderr.contains("warning: the cost of the playbook's judge is incomplete"),
         "{}",
         output.stderr
     );
+}
+
+#[test]
+fn damaged_database_is_replaced_and_its_cost_is_reported_missing() {
+    let stage = Stage::new();
+    let server = server_with_one_point("");
+    session(&stage, "one.jsonl");
+    assert_eq!(learn(&stage, &server, &["one.jsonl"]).code, 0);
+    let database = stage.home().join("playbook/learning.sqlite3");
+    let mut bytes = fs::read(&database).expect("the file exists");
+    // The pages of the tables' contents; the header and the schema stay readable.
+    let root: usize = count(&stage, "SELECT min(rootpage) FROM sqlite_schema WHERE rootpage > 0") as usize;
+    bytes[(root - 1) * 4096..].fill(0x5a);
+    fs::write(&database, bytes).expect("the file is writable");
+    let undone = stage.longhaul(["playbook", "undo"]).output();
+    assert_eq!(undone.code, 2, "{undone:?}");
+    assert!(
+        undone.stderr.contains("it is kept as") && undone.stderr.contains("nothing to undo"),
+        "{undone:?}"
+    );
+    let status = stage.longhaul(["playbook", "status"]).output();
+    assert_eq!((status.code, printed(&status)["damaged_copy"].as_array().map(Vec::len)), (0, Some(1)));
+    for _ in 0..2 {
+        let cost = stage.longhaul(["cost"]).output();
+        assert!(cost.stderr.contains("learning.sqlite3.damaged-1 is damaged"), "{cost:?}");
+    }
+    fs::remove_file(stage.home().join("playbook/learning.sqlite3.damaged-1")).expect("the file exists");
+    let cost = stage.longhaul(["cost"]).output();
+    assert_eq!(cost.stderr, "");
 }
 
 #[test]

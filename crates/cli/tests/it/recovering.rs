@@ -12,8 +12,8 @@ use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use std::fs::{self, File, Permissions};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, DirBuilder, File, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -293,6 +293,33 @@ fn recover_list_changes_nothing_and_recover_skips_old_runs() {
     // The agent worked until lately, in an exchange that takes days.
     set_age(&[stream], 6 * 24);
     assert_done(&stage, &recover(&stage, &server, &[]).output().envelope(0), 1);
+}
+
+/// No process reads the answer of such a run, so it would cost money for nothing.
+#[test]
+fn orphaned_run_of_the_judge_is_cancelled() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let judge_dir = stage.home().join("playbook/judge");
+    DirBuilder::new().recursive(true).mode(0o700).create(&judge_dir).expect("the stage is writable");
+    let run = stage.longhaul(["run", "p", "--name", "playbook-judge", "--preset", "drill", "--agent-path"]);
+    let run = run.args([stage.agent()]).args(["--permission-mode", "bypassPermissions", "--cwd"]);
+    let judge_run = run.args([&judge_dir]).against(&server).start();
+    wait_until("the tool runs", || judge_dir.join("started").exists());
+    judge_run.kill();
+    let run = stage.only_run();
+    set_age(&[run.journal_path()], 1000);
+    let status = stage.longhaul(["status", "--output-format", "text"]).output();
+    assert!(status.stdout.starts_with("no unfinished runs"), "{status:?}");
+    assert_eq!(recover(&stage, &server, &["--list"]).output().stdout, "");
+    let recovered = recover(&stage, &server, &[]).output();
+    assert_eq!((recovered.code, recovered.stdout.as_str()), (0, ""), "{recovered:?}");
+    assert!(recovered.stderr.contains(&format!("cancelled {}", run.id())), "{}", recovered.stderr);
+    assert_eq!(tidy::replayed_outcome(&run).kind, OutcomeKind::Cancelled);
+    assert!(tidy::processes(stage.folder()).is_empty());
+    // Only this test's agent writes there.
+    for name in ["started", "steps"] {
+        fs::remove_file(judge_dir.join(name)).expect("the file exists");
+    }
 }
 
 #[test]

@@ -81,6 +81,39 @@ fn next_run_receives_lessons_of_a_run() {
     });
 }
 
+/// Each failed check ends a process of the agent, but not the session.
+#[test]
+fn session_is_judged_once_despite_failed_checks() {
+    let work = WORK.replace(
+        "? You are the reflector",
+        "? world is missing\nI see.\n$ echo world >> hello.txt\nDone.\n? You are the reflector",
+    );
+    play_with_each_agent(&work, "learning with failed checks", |stage, agent, server| {
+        let check = ["--check", "grep world hello.txt || { echo world is missing; exit 1; }"];
+        let envelope = run(stage, agent, server, &[&["--learn"][..], &check].concat());
+        assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
+        wait_until_learned(stage);
+        assert_eq!(requests_containing(server, "You are the reflector"), 1);
+        let status = stage.longhaul(["playbook", "status"]).output();
+        let status: Value = serde_json::from_str(&status.stdout).expect("the status is JSON");
+        assert_eq!(status["done"], 1, "{status}");
+    });
+}
+
+#[test]
+fn missing_key_is_reported_at_the_start() {
+    let (stage, server) = (Stage::new(), Server::start("Done."));
+    let call = |args: &[&str]| {
+        let call =
+            stage.run(&stage.agent(), &["p", "--preset", "drill", "--learn"]).args(args).against(&server);
+        call.without_env("ANTHROPIC_API_KEY").output()
+    };
+    let warning = "warning: --learn cannot judge sessions: no API key is set: set ANTHROPIC_API_KEY";
+    assert!(call(&[]).stderr.contains(warning));
+    assert!(call(&["--detach"]).stderr.contains(warning));
+    assert!(!call(&["--learn-judge", "claude"]).stderr.contains("--learn cannot"));
+}
+
 #[test]
 fn project_learns_from_runs_in_worktrees() {
     let file =

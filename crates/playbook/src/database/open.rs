@@ -34,8 +34,8 @@ pub struct LearningDb {
 }
 
 impl LearningDb {
-    /// Opens the database. Creates an empty one if there is none or if it is damaged, so it never fails as
-    /// `Damaged`.
+    /// Opens the database. Creates an empty one if there is none or if its schema is damaged, so it never fails
+    /// as `Damaged`. Later operations may.
     pub fn open(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         match LearningDb::open_or_create(paths) {
             Err(DatabaseError::Damaged { .. }) => LearningDb::replace_if_damaged(paths),
@@ -43,15 +43,16 @@ impl LearningDb {
         }
     }
 
-    /// Opens the database as [`LearningDb::open`] does, or returns `None` if there is none.
+    /// Opens the database as [`LearningDb::replace_if_damaged`] does, or returns `None` if there is none.
     pub fn open_existing(paths: &LearningPaths) -> Result<Option<LearningDb>, DatabaseError> {
-        if paths.database().exists() { LearningDb::open(paths).map(Some) } else { Ok(None) }
+        if paths.database().exists() { LearningDb::replace_if_damaged(paths).map(Some) } else { Ok(None) }
     }
 
-    /// Reads the whole database, moves it aside if it is damaged, and opens the current one. The directory must
-    /// exist.
+    /// Reads the whole database, moves it aside if it is damaged, and opens the current one, which is created if
+    /// there is none. Commands of a person open it this way. Hooks do not, because it takes too long.
     pub fn replace_if_damaged(paths: &LearningPaths) -> Result<LearningDb, DatabaseError> {
         let path = paths.database();
+        create_private_dir(paths.dir()).map_err(|cause| DatabaseError::refused(&path, &cause))?;
         let damaged_copy = {
             // If two processes find the damage, the second one finds the new database.
             let lock = File::open(paths.dir()).map_err(|cause| DatabaseError::refused(&path, &cause))?;

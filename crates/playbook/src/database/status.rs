@@ -23,7 +23,7 @@ pub struct QueueStatus {
     pub learned: u64,
     /// The latest lessons, newest first.
     pub lessons: Vec<Lesson>,
-    /// Judges whose last request failed.
+    /// Judges whose last request failed, if transcripts wait for them.
     pub paused_judges: Vec<PausedJudge>,
 }
 
@@ -125,8 +125,14 @@ impl LearningDb {
     pub fn status(&self, now: Moment, lessons_max: u32) -> Result<QueueStatus, DatabaseError> {
         self.database.query(|db| {
             let count = |sql| db.query_row(sql, [], |row| number(row, 0));
+            let waiting = entries(db, "waiting", now)?;
+            // A pause concerns only waiting transcripts. Without any, its reason may no longer hold.
+            let mut paused_judges = paused_judges(db)?;
+            paused_judges.retain(|PausedJudge { judge, destination, .. }| {
+                waiting.iter().any(|entry| entry.judge == *judge && entry.destination == *destination)
+            });
             Ok(QueueStatus {
-                waiting: entries(db, "waiting", now)?,
+                waiting,
                 failed: entries(db, "failed", now)?,
                 done: count("SELECT count(*) FROM queue WHERE state = 'done'")?,
                 in_progress: rows(
@@ -159,7 +165,7 @@ impl LearningDb {
                         })
                     },
                 )?,
-                paused_judges: paused_judges(db)?,
+                paused_judges,
             })
         })
     }

@@ -110,6 +110,12 @@ fn is_playbook(content: &FileContent) -> bool {
 }
 
 impl PlaybookFile {
+    /// Fails if a change would, because of the file's links.
+    pub(crate) fn check_link(&self) -> Result<(), FileError> {
+        let target = self.target()?;
+        if target.is_outside { self.may_change(&target, &read_stable(&target)?) } else { Ok(()) }
+    }
+
     /// Fails if links lead out of the project, as in dotfile repositories, unless their target is already a
     /// playbook. Otherwise an untrusted repository could link to any file of the user.
     fn may_change(&self, target: &Target, content: &FileContent) -> Result<(), FileError> {
@@ -121,10 +127,8 @@ impl PlaybookFile {
 
     /// Locks the playbook and returns its current state, after completing an interrupted change.
     pub(super) fn lock(&self, learning: &LearningDb) -> Result<LockedPlaybook, FileError> {
+        self.check_link()?;
         let target = self.target()?;
-        if target.is_outside {
-            self.may_change(&target, &read_stable(&target)?)?;
-        }
         let lock = target.lock()?;
         let project = self.project();
         let mut content = read_stable(&target)?;

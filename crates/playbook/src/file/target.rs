@@ -40,7 +40,7 @@ impl Target {
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 // A link whose target does not exist.
                 Ok(target) => path.with_file_name("").join(target),
-                Err(_) => path.to_owned(),
+                Err(_) => behind_dir_link(path).unwrap_or_else(|| path.to_owned()),
             },
             Err(source) => return Err(FileError::io("find", path, source)),
         };
@@ -92,6 +92,13 @@ impl Target {
         pass(Failpoint::Prepared);
         Ok(prepared)
     }
+}
+
+/// Returns the path of a missing file whose directory may be a link. The link's target need not exist.
+fn behind_dir_link(path: &Path) -> Option<PathBuf> {
+    let (dir, name) = (path.parent()?, path.file_name()?);
+    let link = |_| fs::read_link(dir).map(|target| dir.with_file_name("").join(target));
+    Some(fs::canonicalize(dir).or_else(link).ok()?.join(name))
 }
 
 fn real(dir: &Path) -> io::Result<PathBuf> {

@@ -84,6 +84,8 @@ impl Worker<'_> {
         item: &Item,
         slice: &Slice,
     ) -> Result<Reflection, StepError> {
+        // Before any question is paid for.
+        playbook_file(item)?.check_link().map_err(|error| file_error(&error))?;
         let path = &item.queued.transcript;
         let bytes =
             transcript::read(path, slice.part).map_err(|cause| StepError::Never(unreadable(path, &cause)))?;

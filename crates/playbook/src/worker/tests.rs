@@ -8,6 +8,7 @@ use longhaul_core::{Fault, Now, Tokens, Usd};
 use serde_json::json;
 use std::collections::VecDeque;
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use tempfile::TempDir;
@@ -322,6 +323,29 @@ fn judges_new_rows_of_replaced_transcript() {
         stage.work(false);
         assert_eq!(stage.prompts()[0], reflect_on(expected));
     }
+}
+
+#[test]
+fn asks_nothing_about_a_playbook_that_cannot_be_written() {
+    let stage = Stage::with_item();
+    fs::create_dir(stage.dir.path().join("outside")).expect("a directory");
+    symlink("../outside", stage.dir.path().join("shop/.claude")).expect("a link");
+    assert!(stage.work(false).due_at.is_some());
+    assert_eq!(stage.prompts(), Vec::<String>::new());
+    assert!(stage.query::<String>("SELECT last_result FROM queue").contains("outside the project"));
+}
+
+#[test]
+fn status_reports_a_pause_only_while_transcripts_wait() {
+    let stage = Stage::with_item().answering([Err(down(RetryAdvice::NeedsPerson))]);
+    stage.work(false);
+    let paused = || {
+        let learning = LearningDb::open(&stage.paths).expect("a database");
+        learning.status(START, 0).expect("a status").paused_judges.len()
+    };
+    assert_eq!(paused(), 1);
+    stage.execute("UPDATE queue SET state = 'done'");
+    assert_eq!(paused(), 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Derives a run's ledger entry from its plan, its journal and the usage files of its processes. It writes nothing.
 
+use crate::find_run::is_judge;
 use crate::{AttemptDir, Journal, ModelUsage, Plan, RunDir, StoreError, WorkflowPosition};
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
@@ -111,6 +112,11 @@ impl LedgerRun {
     /// Returns the directory of the run.
     pub fn run_dir(&self) -> RunDir {
         RunDir::new(self.dir.clone(), self.id.clone())
+    }
+
+    /// Returns whether the playbook's judge started the run.
+    pub fn is_judge_run(&self) -> bool {
+        is_judge(self.name.as_deref(), Path::new(&self.project))
     }
 
     /// Returns the reported and the estimated cost.

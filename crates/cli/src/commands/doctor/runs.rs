@@ -52,7 +52,7 @@ fn read_runs(home: &Home, mut ledger: Ledger) -> Result<(Vec<String>, Option<Mom
     let is_alone =
         |row: &Row| row.entry.workflow.as_ref().is_none_or(|position| !workflows.contains(&position.id));
     let runs = unfinished.into_iter().map(Row::new).filter(|row| row.state == RowState::Orphaned);
-    let runs = runs.filter(is_alone).map(|row| row.entry.id);
+    let runs = runs.filter(|row| !row.entry.is_judge_run()).filter(is_alone).map(|row| row.entry.id);
     let orphans = workflows.iter().cloned().chain(runs).map(|id| id.to_string()).collect();
     Ok((orphans, newest.first().and_then(last_activity)))
 }

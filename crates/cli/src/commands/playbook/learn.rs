@@ -78,10 +78,7 @@ fn learn_here(
     transcripts: Vec<PathBuf>,
 ) -> Result<u8, Failure> {
     let target = WorkerTarget { home: paths.clone(), kind: args.judge, destination: destination() };
-    let mut learning = LearningDb::open(&target.home)?;
-    if let Some(path) = learning.damaged_copy() {
-        progress::warn_damaged_database(path);
-    }
+    let mut learning = project::warn_if_damaged(LearningDb::replace_if_damaged(&target.home)?);
     let project = PathBuf::from(project::file(&args.project)?.project());
     for transcript in transcripts {
         learning.enqueue(output::now(), &target.queued(&project, transcript))?;

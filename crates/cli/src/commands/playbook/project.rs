@@ -3,14 +3,14 @@
 use crate::args::playbook::ProjectArgs;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
-use crate::open_home;
+use crate::{open_home, output};
 use longhaul::find_agent::claude_config_dir;
 use longhaul_playbook::Templates;
 use longhaul_playbook::points::threshold;
 use longhaul_playbook::{FileError, LearningDb, LearningPaths, PlaybookFile, UndoError, UserError};
 use longhaul_store::DatabaseError;
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Variable for the similarity threshold of duplicates. The ACE playbook hooks use the same name.
 const THRESHOLD: &str = "AGENTIC_CONTEXT_DEDUP_THRESHOLD";
@@ -46,12 +46,26 @@ pub fn current_project() -> Result<PathBuf, Failure> {
 
 pub fn learning() -> Result<LearningDb, Failure> {
     let home = open_home::open()?;
-    Ok(LearningDb::open(&LearningPaths::in_home(home.path()))?)
+    Ok(warn_if_damaged(LearningDb::replace_if_damaged(&LearningPaths::in_home(home.path()))?))
 }
 
 pub fn existing_db() -> Result<Option<LearningDb>, Failure> {
     let home = open_home::locate()?;
-    Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?)
+    Ok(LearningDb::open_existing(&LearningPaths::in_home(home.path()))?.map(warn_if_damaged))
+}
+
+/// Prints a warning if opening the database moved a damaged one aside.
+pub fn warn_if_damaged(learning: LearningDb) -> LearningDb {
+    learning.damaged_copy().into_iter().for_each(warn_damaged_database);
+    learning
+}
+
+pub fn warn_damaged_database(path: &Path) {
+    let warning = format!("the queue was damaged; it is kept as {}", path.display());
+    output::print_warning(
+        &warning,
+        Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
+    );
 }
 
 /// Returns the prompt templates for judges and sessions, including the user's own.

@@ -57,6 +57,7 @@ fn row_state(run: &LedgerRun) -> RowState {
 fn next(run: &LedgerRun, state: RowState) -> Option<String> {
     let id = &run.id;
     match state {
+        RowState::Suspended | RowState::Orphaned if run.is_judge_run() => None,
         // A workflow continues its runs.
         RowState::Suspended | RowState::Orphaned => {
             let id = run.workflow.as_ref().map_or(id, |position| &position.id);

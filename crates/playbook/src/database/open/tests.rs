@@ -85,6 +85,25 @@ fn moves_damaged_database_aside() {
 }
 
 #[test]
+fn commands_find_damage_behind_the_schema() {
+    let (_dir, paths) = LearningPaths::temporary();
+    let learning = open(&paths);
+    let empty = usize::try_from(fs::metadata(paths.database()).expect("a file").len()).expect("it is small");
+    for number in 0..200 {
+        learning.enqueue(Moment(number), &queued("a")).expect("it is queued");
+    }
+    learning.checkpoint().expect("the checkpoint succeeds");
+    drop(learning);
+    let mut bytes = fs::read(paths.database()).expect("a file");
+    bytes[empty..].fill(0x5a);
+    fs::write(paths.database(), bytes).expect("a file");
+    assert!(open(&paths).status(Moment(0), 0).is_err(), "hooks read only what they need");
+    let learning = LearningDb::open_existing(&paths).expect("it is replaced").expect("it exists");
+    assert_eq!(learning.damaged_copy(), Some(&*damaged_path(&paths.database(), 1)));
+    assert!(learning.status(Moment(0), 0).is_ok());
+}
+
+#[test]
 fn reports_path_of_damaged_database() {
     let (_dir, paths) = LearningPaths::temporary();
     DirBuilder::new().recursive(true).create(paths.dir()).expect("a directory");

@@ -66,7 +66,7 @@ fn record_request(extracted: &ExtractionResult, project: &Path, model: &str) -> 
         prompt: 0,
         result,
     };
-    LearningDb::open(&LearningPaths::in_home(home.path()))?.record_request(&request)
+    LearningDb::replace_if_damaged(&LearningPaths::in_home(home.path()))?.record_request(&request)
 }
 
 /// Returns the playbook to evaluate. A project may have none.

@@ -1,6 +1,7 @@
 //! Reports the progress of a worker to people.
 
 use super::command;
+use crate::commands::playbook::project::warn_damaged_database;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::phrases::bytes;
@@ -65,14 +66,6 @@ pub fn log_failure(paths: &LearningPaths, failure: &Failure) {
 fn log_message(paths: &LearningPaths, message: &str) {
     // If even this write fails, no channel is left to report it.
     let _ = log_error(paths, output::now(), "learn", message);
-}
-
-pub fn warn_damaged_database(path: &Path) {
-    let warning = format!("the queue was damaged; it is kept as {}", path.display());
-    output::print_warning(
-        &warning,
-        Some("pass its transcripts to `longhaul playbook learn`; playbooks are not affected"),
-    );
 }
 
 pub fn name_of(transcript: &Path) -> String {
