@@ -163,9 +163,12 @@ impl UsageMeter {
         self.close_where(|_| true);
     }
 
-    /// Closes the truncated message of a thread, which writes one message at a time.
+    /// Closes the message of a thread, which writes one message at a time. Those of a sub-agent stay open if they have
+    /// only rows: its own file may state their usage.
     fn close_thread(&mut self, thread: &str) {
-        self.close_where(|live| live.thread == thread && live.source == Source::Deltas);
+        self.close_where(|live| {
+            live.thread == thread && (thread.is_empty() || live.source == Source::Deltas)
+        });
     }
 
     fn close_where(&mut self, condition: impl Fn(&OpenMessage) -> bool) {
