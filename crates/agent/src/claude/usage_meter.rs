@@ -124,7 +124,7 @@ impl UsageMeter {
         });
         let live = &mut self.live[index];
         if live.source != Source::Deltas {
-            self.has_update = true;
+            self.has_update |= !live.thread.is_empty();
             live.source = Source::Rows { is_final };
             live.usage = live.usage.max_with(billed(&message.usage));
             live.bytes += message.content.0.iter().map(Block::written_bytes).sum::<u64>();
@@ -193,13 +193,17 @@ impl UsageMeter {
         self.interval.add(&message.model, self.message_interval(&message, complete));
     }
 
-    /// Returns the usage since the last result. A message that has only rows counts from its first row on.
-    fn open_interval(&self) -> Models {
-        let mut models = self.interval.clone();
-        for live in self.live.iter().filter(|live| live.source != Source::Deltas) {
-            models.add(&live.model, self.message_interval(live, true));
-        }
-        models
+    /// Returns the open messages of sub-agents with their usage, which counts from the first row on.
+    fn open_rows(&self) -> impl Iterator<Item = (&OpenMessage, UsageInterval)> {
+        let rows = self.live.iter().filter(|live| live.source != Source::Deltas && !live.thread.is_empty());
+        rows.map(|live| (live, self.message_interval(live, true)))
+    }
+
+    /// Returns the usage since the last result.
+    fn open_total(&self) -> UsageInterval {
+        let mut total = self.interval.total();
+        self.open_rows().for_each(|(_, interval)| total.add(interval));
+        total
     }
 
     fn message_interval(&self, message: &OpenMessage, complete: bool) -> UsageInterval {
@@ -238,10 +242,11 @@ impl UsageMeter {
 
     /// Records a result, which covers all usage since the previous one.
     pub(super) fn on_result(&mut self, line: &ResultLine<'_>) {
+        self.close_where(|live| live.thread.is_empty());
         let models = reported_models(line);
         let unreported = models.as_ref().map(|models| self.take_unreported(models.total().usage.tokens));
         // Other messages known only from rows are complete, although they have no end event.
-        self.close_where(|live| live.thread.is_empty() || live.source != Source::Deltas);
+        self.close_where(|live| live.source != Source::Deltas);
         self.live.extend(unreported.unwrap_or_default());
         let reported_tokens = match &models {
             Some(models) => Some(models.total().usage.tokens),
@@ -255,7 +260,7 @@ impl UsageMeter {
     /// Takes the messages of sub-agents that a result does not include because they were incomplete: the youngest, as
     /// far as prompts exceed the reported ones. The next result includes them.
     fn take_unreported(&mut self, reported: Tokens) -> Vec<OpenMessage> {
-        let counted = self.open_interval().total().usage.tokens;
+        let counted = self.open_total().usage.tokens;
         let mut excess = prompt_tokens(counted).saturating_sub(prompt_tokens(reported));
         let mut unreported = Vec::new();
         while let Some(index) = self.live.iter().rposition(|live| {
@@ -325,12 +330,14 @@ impl UsageMeter {
 
     /// Returns the usage so far, which is the sum over the models.
     pub(super) fn usage(&self) -> Usage {
-        self.committed.total().usage.plus(self.open_interval().total().priced_usage())
+        self.committed.total().usage.plus(self.open_total().priced_usage())
     }
 
     /// Returns the usage so far by model, sorted by name.
     pub(super) fn by_model(&self) -> Vec<(String, Usage)> {
-        self.committed.parts_with(self.open_interval())
+        let mut models = self.interval.clone();
+        self.open_rows().for_each(|(live, interval)| models.add(&live.model, interval));
+        self.committed.parts_with(models)
     }
 
     fn is_known(&self, id: &str) -> bool {

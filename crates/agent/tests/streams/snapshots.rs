@@ -23,23 +23,18 @@ fn emits_notices() {
         expect![[r#"
             ExchangeStarted
             SessionOpened(SessionId("2692ea9c-dfaa-4752-96ba-8bc8fe35e9c1"))
-            Used(1 messages, $0.0057)
             MessageEnded
-            Used(1 messages, $0.0060)
             ToolStarted
             ToolEnded
             Activity
-            Used(2 messages, $0.0116)
+            Used(1 messages, $0.0060)
             MessageEnded
-            Used(2 messages, $0.0118)
             MessageEnded
-            Used(2 messages, $0.0120)
             ToolStarted
+            ToolStarted
+            ToolEnded
+            ToolEnded
             Used(2 messages, $0.0123)
-            ToolStarted
-            ToolEnded
-            ToolEnded
-            Used(3 messages, $0.0180)
             MessageEnded
             Used(3 messages, $0.0203)
             ExchangeEnded(COMPLETED)
@@ -50,21 +45,18 @@ fn emits_notices() {
         expect![[r#"
             SessionOpened(SessionId("167d1327-eced-4e23-9b9c-37c21c0c42fc"))
             ExchangeStarted
-            Used(1 messages, $0.0056)
             MessageEnded
-            Used(1 messages, $0.0060)
             ToolStarted
             BackgroundChanged { tasks: 1, sub_agents: 0 }
             Activity
             ToolEnded
-            Used(2 messages, $0.0116)
+            Used(1 messages, $0.0060)
             MessageEnded
             Used(2 messages, $0.0132)
             ExchangeEnded(COMPLETED)
             Activity
             BackgroundChanged { tasks: 0, sub_agents: 0 }
             ExchangeStarted
-            Used(3 messages, $0.0188)
             MessageEnded
             Used(3 messages, $0.0198)
             ExchangeEnded(COMPLETED)"#]],
@@ -92,7 +84,6 @@ fn emits_notices() {
             ExchangeStarted
             RateLimitChanged(RateLimit { status: Rejected, resets_at: Some(Moment(1795305081000)) })
             Retrying { attempt: 1, status: Some(429), delay: Span(21109) }
-            Used(1 messages, $0.0028)
             MessageEnded
             RateLimitChanged(RateLimit { status: Allowed, resets_at: None })
             Used(1 messages, $0.0033)
