@@ -72,6 +72,7 @@ pub fn write(home: &Path, fixture: &RunFixture) -> io::Result<PathBuf> {
     plan["longhaul_version"] = env!("CARGO_PKG_VERSION").into();
     plan["started_at"] = stamp(fixture.start_ms).into();
     plan["env"] = json!({ "set": [], "removed": [] });
+    plan["marker"] = id(number).into();
     fs::write(dir.join("plan.json"), serde_json::to_vec(&plan)?)?;
     let mut journal = BufWriter::new(File::create(dir.join("journal.jsonl"))?);
     for (seq, (at, records)) in steps(fixture).iter().enumerate() {
