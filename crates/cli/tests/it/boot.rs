@@ -185,7 +185,8 @@ fn run_over_acp_is_recovered_with_its_variable() {
     assert_done(&stage, &recover_at_boot().envelope(0), 2);
     // A finished run needs no variable.
     fs::write(&path, "").expect("the test owns the file");
-    let done = finding(stage.longhaul(["doctor"]).without_env("IS_SANDBOX")).expect("the service is installed");
+    let done =
+        finding(stage.longhaul(["doctor"]).without_env("IS_SANDBOX")).expect("the service is installed");
     assert_eq!(done["state"], "ok", "{done}");
 }
 
