@@ -4,9 +4,9 @@
 //! Tokens come from the deltas: `message_start` has the input side, and `message_delta` has the final
 //! numbers. A message without a final `message_delta` is truncated; its output is estimated from the bytes
 //! that arrived. Sub-agents have no deltas: their `assistant` rows give the input side, and the next result's
-//! sum, or else the agent's own files, give the rest. A result also reports the cost since the previous result, which replaces our estimate.
-//! Usage after the last result is priced by our table. Usage is kept by model only, and the total is its sum.
-//! `by_model` attributes a result to models.
+//! sum, or else the agent's own files, give the rest. A result also reports the cost since the previous result,
+//! which replaces our estimate. Usage after the last result is priced by our table. Usage is kept by model only, and
+//! the total is its sum. `by_model` attributes a result to models.
 
 mod by_model;
 

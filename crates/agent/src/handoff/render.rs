@@ -122,10 +122,9 @@ fn short_outcome(call: &RecordedCall<'_>) -> String {
     // A command reports its outcome at the end.
     let is_command = matches!(call.argument, Some(ToolArgument::Command(_)));
     let line = match call.outcome() {
-        ToolResultKind::Unknown if !call.is_background() => return "outcome unknown".to_owned(),
-        ToolResultKind::Ok if !is_command => "",
         _ if call.is_background() => "",
-        ToolResultKind::Unknown => "",
+        ToolResultKind::Unknown => return "outcome unknown".to_owned(),
+        ToolResultKind::Ok if !is_command => "",
         ToolResultKind::Ok | ToolResultKind::Error => last_line(call.output()),
     };
     let outcome = outcome(call);

@@ -119,7 +119,7 @@ fn failure(dir: &RunDir, error: ChangesError) -> Failure {
             return Failure::usage(format!("{action}: {reason}"), hint);
         }
         ChangesError::WorkspaceMoved(_) => {
-            "move the repository back, unless git removed a worktree; `longhaul logs` prints the conversation"
+            "move the repository back if it was moved; `longhaul logs` prints the conversation"
         }
         ChangesError::Git(GitError::NotStarted(_)) => "install git, and make sure that it is on PATH",
         ChangesError::Git(GitError::Failed { .. }) => {

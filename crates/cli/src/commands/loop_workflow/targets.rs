@@ -133,7 +133,13 @@ fn require_remaining(
     let error = format!("cannot resume workflow {}: {} is {rest} ({used})", dir.id(), limit.describe());
     let status = dir.status().ok();
     let raise = status.and_then(|status| next_commands(&status, outcome).into_iter().next());
-    Err(Failure::usage(error, raise.map_or_else(String::new, |command| format!("raise it: `{command}`"))))
+    Err(Failure::usage(
+        error,
+        raise.map_or_else(
+            || "add --add-budget 5 or --add-time 1h".to_owned(),
+            |command| format!("raise it: `{command}`"),
+        ),
+    ))
 }
 
 /// Takes over a workflow as one of several, and prints how it finished.

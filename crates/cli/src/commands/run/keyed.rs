@@ -58,8 +58,7 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
 
 fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let state = key_state(dir)?;
-    let is_not_started = matches!(state, KeyState::Finished(OutcomeKind::NotStarted));
-    if is_not_started && open_home::replay(dir)?.state().usage.is_empty() {
+    if matches!(state, KeyState::Finished(OutcomeKind::NotStarted)) && never_worked(dir)? {
         return start_again(global, args, home, dir);
     }
     warn_of_another_prompt(args, dir);
@@ -76,6 +75,13 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
         KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
         KeyState::Finished(_) => print_finished(global, home, dir),
     }
+}
+
+/// Returns whether a run that did not start has no work to lose. Some agents report no usage, so an earlier part of a
+/// resumed run counts as work.
+fn never_worked(dir: &RunDir) -> Result<bool, Failure> {
+    let run = open_home::replay(dir)?;
+    Ok(run.state().reopen_count == 0 && run.state().usage.is_empty())
 }
 
 /// Replaces a run that never did any work by one with the settings of this call.
