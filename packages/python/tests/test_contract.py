@@ -43,7 +43,7 @@ def test_a_failing_generator_changes_no_file(tmp_path: Path) -> None:
     target.mkdir()
     (stub / "datamodel_code_generator.py").write_text("raise SystemExit(1)")
     (target / "_options.py").write_text("old")
-    command = [sys.executable, PACKAGE / "scripts" / "generate.py", target]
+    command = [sys.executable, str(PACKAGE / "scripts" / "generate.py"), str(target)]
     environment = {**os.environ, "PYTHONPATH": str(stub)}
     failed = subprocess.run(command, check=False, env=environment, capture_output=True)
     assert failed.returncode != 0
