@@ -39,9 +39,9 @@ pub fn options(args: &RunLearnArgs) -> Result<Option<LearnOptions>, Failure> {
     Ok(Some(options))
 }
 
-/// Warns if the judge that these flags choose cannot be asked, because a background worker reports it nowhere else.
-pub fn warn_if_unusable(args: &RunLearnArgs) {
-    let uses_api = args.learn && args.learn_judge.is_none_or(|judge| judge == JudgeKind::Api);
+/// Warns if a judge of these runs cannot be asked, because a background worker reports it nowhere else.
+pub fn warn_if_unusable<'a>(learn: impl IntoIterator<Item = &'a LearnOptions>) {
+    let uses_api = learn.into_iter().any(|learn| learn.judge == JudgeKind::Api.as_str());
     if let Some(reason) = uses_api.then(api_judge::unusable_reason).flatten() {
         let hint =
             "until then the sessions stay queued; --learn-judge claude uses Claude Code's login instead";

@@ -1,7 +1,7 @@
 //! `longhaul run --detach`: starts a supervisor that survives the terminal, and prints the run's id.
 //!
 //! The supervisor is another process of this program in its own session. It reports on its standard output
-//! that the run has started. Until then, its errors are reported here.
+//! that the run has started. Until then, its warnings and errors are reported here.
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use std::env;
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 
 const FLAG: &str = "--detach";
 /// Replacement of the flag in the supervisor's arguments.
@@ -59,6 +59,7 @@ fn start(global: &GlobalArgs) -> Result<u8, Failure> {
     let mut line = String::new();
     stdout.read_line(&mut line).map_err(broken)?;
     if let Ok(DetachMessage { run }) = serde_json::from_str(&line) {
+        print_warnings(supervisor.stderr.take().expect("its errors are piped"));
         match output::format(global) {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
@@ -80,6 +81,16 @@ fn start(global: &GlobalArgs) -> Result<u8, Failure> {
         .code()
         .and_then(|code| u8::try_from(code).ok())
         .unwrap_or(crate::failure::UNEXPECTED_ERROR))
+}
+
+/// Prints what a supervisor has written so far. It keeps running, so its output has no end.
+fn print_warnings(mut stderr: ChildStderr) {
+    let mut written = Vec::new();
+    if rustix::io::ioctl_fionbio(&stderr, true).is_ok() {
+        // An empty pipe is an error here, after all of its content was read.
+        let _ = stderr.read_to_end(&mut written);
+    }
+    out::print_stderr(&String::from_utf8_lossy(&written));
 }
 
 /// Replaces the flag in the arguments of this program. Arguments after `--` belong to the agent.

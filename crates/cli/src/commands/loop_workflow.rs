@@ -22,7 +22,7 @@ pub use targets::{attach, cancel, recover_one, resume};
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, ValidateArgs};
 use crate::commands::run::TypedFlags;
 use crate::failure::Failure;
-use crate::{open_home, output, prompt_arg};
+use crate::{open_home, output, prompt_arg, run_learning};
 use clap::ArgMatches;
 use longhaul::workflow::{WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_core::{RunSpec, WorkflowPolicy};
@@ -63,6 +63,7 @@ pub fn run(global: &GlobalArgs, args: &LoopArgs, matches: &ArgMatches) -> Result
     }
     let home = open_home::open()?;
     warn_of_orphan(&home, plan.project_dir.as_path());
+    run_learning::warn_if_unusable(plan.runs.iter().filter_map(|run| run.learn.as_ref()));
     supervise_and_print(global, &home, WorkflowStart::New(Box::new(plan)))
 }
 

@@ -23,9 +23,7 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs) -> Result<u8, Failure> {
     let cwd = args.cwd.as_deref().map(prompt_arg::directory).transpose()?;
     let plan = dir.plan()?;
     let mut spec = changes::from_flags(&args.changes, &plan.spec, cwd)?;
-    if !global.detached {
-        warn_of_neighbor(&spec.cwd, Some(dir.id()));
-    }
+    warn_of_neighbor(&spec.cwd, Some(dir.id()));
     let start: RunStart = if args.fork {
         spec.prompt = match (prompt, args.repeat_task) {
             (Some(text), _) => text,

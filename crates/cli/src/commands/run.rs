@@ -28,14 +28,14 @@ use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 pub fn run(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
-    if !args.dry_run && !global.detached && args.key.is_none() {
-        warn_of_neighbor(&cwd(args)?, None);
-    }
-    if !args.dry_run && !global.detached {
-        run_learning::warn_if_unusable(&args.learn);
-    }
     if let Some(code) = super::detach::start_or_leave(global, args.detach)? {
         return Ok(code);
+    }
+    if !args.dry_run {
+        if args.key.is_none() {
+            warn_of_neighbor(&cwd(args)?, None);
+        }
+        run_learning::warn_if_unusable(run_learning::options(&args.learn).iter().flatten());
     }
     match args.key.as_deref().filter(|_| !args.dry_run) {
         Some(key) => keyed::run(global, args, key),

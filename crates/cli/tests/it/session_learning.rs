@@ -112,6 +112,10 @@ fn missing_key_is_reported_at_the_start() {
     assert!(call(&[]).stderr.contains(warning));
     assert!(call(&["--detach"]).stderr.contains(warning));
     assert!(!call(&["--learn-judge", "claude"]).stderr.contains("--learn cannot"));
+    let file = "[[phase]]\nname = \"greet\"\nprompt = \"p\"\nrun = { learn = true }\n";
+    let call = run_loop(&stage, &server, file, &["--detach"]).without_env("ANTHROPIC_API_KEY").output();
+    assert!(call.stderr.contains(warning), "{}", call.stderr);
+    envelope(&stage.longhaul(["attach", "@"]).output(), 23);
 }
 
 #[test]
