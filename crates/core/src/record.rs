@@ -282,6 +282,24 @@ pub enum Record {
     },
 }
 
+impl Record {
+    /// Returns the end of an attempt of which nothing else is known, as tests and benches write it.
+    pub fn attempt_ended(at: Moment, fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Record {
+        Record::AttemptEnded {
+            at,
+            fault,
+            usage,
+            result: None,
+            denied_calls: 0,
+            questions: Questions::default(),
+            background: 0,
+            continuity: None,
+            evidence: None,
+            next,
+        }
+    }
+}
+
 /// Returns whether a count is zero. Such counts are omitted from the journal.
 pub(crate) fn is_zero(count: &u32) -> bool {
     *count == 0

@@ -223,24 +223,18 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
             let at = at(work_seconds + wait_seconds);
             AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
         };
-        let record = Record::AttemptEnded {
-            at: ended,
+        let record = Record::attempt_ended(
+            ended,
             fault,
-            usage: Usage {
+            Usage {
                 tokens: tokens(),
                 messages: 12,
                 turns: 12,
                 reported_cost: Usd(cost(fixture.number)),
                 ..Usage::default()
             },
-            result: None,
-            denied_calls: 0,
-            questions: Default::default(),
-            background: 0,
-            continuity: None,
-            evidence: None,
             next,
-        };
+        );
         steps.push((ended, vec![record]));
         let swept = Record::Swept { at: ended, stopped_processes: 0 };
         let finished = is_last.then_some(Record::RunFinished { at: ended, outcome: fixture.outcome });

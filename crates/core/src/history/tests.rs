@@ -1,8 +1,7 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, Questions,
-    RecoveryFinding, Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult,
-    Usd,
+    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, RecoveryFinding,
+    Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -26,18 +25,7 @@ fn history(records: &[(u64, Record)]) -> RunHistory {
 
 fn fails(seconds: u64, wait: u64) -> (u64, Record) {
     let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: plan(2) };
-    let ended = Record::AttemptEnded {
-        at: at(seconds),
-        fault: Some(Fault::Overloaded),
-        usage: usage(5),
-        result: None,
-        denied_calls: 0,
-        questions: Questions::default(),
-        background: 0,
-        continuity: None,
-        evidence: None,
-        next,
-    };
+    let ended = Record::attempt_ended(at(seconds), Some(Fault::Overloaded), usage(5), next);
     (seconds, ended)
 }
 

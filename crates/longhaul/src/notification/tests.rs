@@ -28,18 +28,7 @@ fn plan(attempt: u32) -> AttemptPlan {
 fn waiting(span: Span) -> Run {
     let usage = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
     let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
-    let ended = Record::AttemptEnded {
-        at: AT,
-        fault: Some(Fault::UsageLimit),
-        usage,
-        result: None,
-        denied_calls: 0,
-        questions: Default::default(),
-        background: 0,
-        continuity: None,
-        evidence: None,
-        next,
-    };
+    let ended = Record::attempt_ended(AT, Some(Fault::UsageLimit), usage, next);
     let records = [Record::RunStarted { at: AT }, Record::AttemptStarted { at: AT, plan: plan(1) }, ended];
     let swept = Record::Swept { at: AT, stopped_processes: 0 };
     Run::replay(records.iter().chain([&swept]))

@@ -54,18 +54,7 @@ fn started(attempt: u32, seconds: u64) -> Vec<Record> {
 }
 
 fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> Vec<Record> {
-    let ended = Record::AttemptEnded {
-        at: at(seconds),
-        fault,
-        usage: usage(cost),
-        result: None,
-        denied_calls: 0,
-        questions: Default::default(),
-        background: 0,
-        continuity: None,
-        evidence: None,
-        next,
-    };
+    let ended = Record::attempt_ended(at(seconds), fault, usage(cost), next);
     vec![ended, Record::Swept { at: at(seconds), stopped_processes: 0 }]
 }
 

@@ -1,7 +1,7 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Preset, ProcessId, PromptKind, Questions, Record, Remedy, SessionPlan, Usage,
+    AfterAttempt, AttemptPlan, Preset, ProcessId, PromptKind, Record, Remedy, SessionPlan, Usage,
 };
 
 fn json(records: &[Record]) -> String {
@@ -35,22 +35,16 @@ fn records() -> Vec<Record> {
         Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },
         Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: 1 } },
         Record::SessionOpened { at, session: session.clone() },
-        Record::AttemptEnded {
+        Record::attempt_ended(
             at,
-            fault: Some(Fault::Overloaded),
-            usage: Usage::default(),
-            result: None,
-            denied_calls: 0,
-            questions: Questions::default(),
-            background: 0,
-            continuity: None,
-            evidence: None,
-            next: AfterAttempt::Attempt {
+            Some(Fault::Overloaded),
+            Usage::default(),
+            AfterAttempt::Attempt {
                 at: Moment(9_000),
                 remedy: Remedy::WaitOut,
                 plan: plan(2, SessionPlan::Resume(session)),
             },
-        },
+        ),
         Record::Swept { at, stopped_processes: 0 },
         Record::RunFinished {
             at,

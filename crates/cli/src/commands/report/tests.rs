@@ -81,18 +81,7 @@ impl RunRecords {
         usage: Usage,
         next: AfterAttempt,
     ) -> RunRecords {
-        let ended = Record::AttemptEnded {
-            at: at(seconds),
-            fault,
-            usage,
-            result: None,
-            denied_calls: 0,
-            questions: Default::default(),
-            background: 0,
-            continuity: None,
-            evidence: None,
-            next,
-        };
+        let ended = Record::attempt_ended(at(seconds), fault, usage, next);
         self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), stopped_processes: 0 })
     }
 

@@ -20,18 +20,7 @@ fn started(at: u64, number: u32) -> (u64, Vec<Record>) {
 /// The attempt before `number` fails, and the run waits until `until`.
 fn waits(at: u64, number: u32, until: u64) -> (u64, Vec<Record>) {
     let next = AfterAttempt::Attempt { at: Moment(until), remedy: Remedy::WaitOut, plan: attempt(number) };
-    let ended = Record::AttemptEnded {
-        at: Moment(at),
-        fault: Some(Fault::UsageLimit),
-        usage: Usage::default(),
-        result: None,
-        denied_calls: 0,
-        questions: Default::default(),
-        background: 0,
-        continuity: None,
-        evidence: None,
-        next,
-    };
+    let ended = Record::attempt_ended(Moment(at), Some(Fault::UsageLimit), Usage::default(), next);
     (at, vec![ended, Record::Swept { at: Moment(at), stopped_processes: 0 }])
 }
 
