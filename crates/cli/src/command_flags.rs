@@ -48,7 +48,7 @@ fn problem(command: &str, cwd: Option<&Path>) -> Option<String> {
         return Some("the shell cannot parse it".to_owned());
     }
     let first = command.split_whitespace().next().unwrap_or_default();
-    let is_plain = first.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+".contains(c));
+    let is_plain = first.chars().all(|c| c.is_ascii_alphanumeric() || "._-/+:".contains(c));
     let exists = || succeeds(&["-c", "command -v -- \"$1\"", "sh", first]);
     (cwd.is_some() && is_plain && !exists()).then(|| format!("there is no program `{first}`"))
 }

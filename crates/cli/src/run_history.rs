@@ -9,7 +9,7 @@ mod next_step;
 mod timeline;
 pub mod timeline_text;
 
-pub use attempt_files::{AttemptFiles, read_attempt_files, tool_calls_of};
+pub use attempt_files::{AttemptFiles, errors_of, live_usage, read_attempt_files, tool_calls_of};
 pub use entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 pub use next_step::{NextStep, RunStatus, next_step};
 pub use timeline::{attempt_end, timeline};

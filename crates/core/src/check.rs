@@ -51,6 +51,8 @@ stored_enum! {
         Failed = "failed",
         /// A command exited with 23, the exit code of the outcome `needs_person`.
         NeedsPerson = "needs_person",
+        /// A command ran longer than the check's timeout.
+        TimedOut = "timed_out",
         /// The check was stopped before it ended.
         Stopped = "stopped",
     }

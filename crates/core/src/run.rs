@@ -23,7 +23,7 @@ pub use observations::Observations;
 pub use recovery::RecoveryFinding;
 pub use state::{AfterWait, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
-use crate::{Action, CheckStage, Outcome, OutcomeKind, Record, Step};
+use crate::{Action, CheckStage, Outcome, OutcomeKind, Record, Step, StopCause};
 
 /// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -70,8 +70,9 @@ impl Run {
                 vec![Action::StartCheck(self.state.checks)]
             }
             // A running reviewer is stopped. Its end decides whether it starts again.
-            Phase::Checking { stage: CheckStage::Review, stop_cause: None, .. } => vec![Action::StopCheck],
-            Phase::Checking { stop_cause: Some(_), .. } => vec![Action::StopCheck],
+            Phase::Checking { stop_cause, .. } => {
+                vec![Action::StopCheck { timed_out: *stop_cause == Some(StopCause::TimedOut) }]
+            }
             Phase::Closing { .. } => vec![Action::CloseInput],
             Phase::Stopping { level, .. } => vec![Action::Stop(*level)],
             Phase::Sweeping { .. } => vec![Action::Sweep],

@@ -33,7 +33,10 @@ pub enum Action {
     /// Have a model review the work. Report its evidence once its processes are gone.
     StartReview(ReviewPlan),
     /// Stop the check that is running: its command or its reviewer. The result is still reported.
-    StopCheck,
+    StopCheck {
+        /// Whether it took too long.
+        timed_out: bool,
+    },
     /// Start the agent.
     Spawn(AttemptPlan),
     /// Send a prompt to the running agent, in its open session.

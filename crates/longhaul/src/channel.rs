@@ -181,10 +181,11 @@ fn desktop(message: &Message, path: &str) -> Delivery {
 }
 
 /// Builds a POST request. All of it goes to curl's standard input, because every process can read arguments.
-/// `--disable` skips `~/.curlrc`, which could make curl print the URL into a log.
+/// `--disable` skips `~/.curlrc`, which could make curl print the URL into a log. A redirect is an error: a message that
+/// is not posted again would be lost.
 fn curl(url: &str, headers: &[String], body: &str) -> Delivery {
     let mut config = format!(
-        "url = {}\nproto = \"=http,https\"\nsilent\nshow-error\nfail\nmax-time = {CURL_TIME_LIMIT_S}\ndata-raw = {}\n",
+        "url = {}\nproto = \"=http,https\"\nsilent\nshow-error\nfail\nlocation\nmax-redirs = 0\nmax-time = {CURL_TIME_LIMIT_S}\ndata-raw = {}\n",
         quoted(url),
         quoted(body)
     );

@@ -150,15 +150,14 @@ impl Notification {
             (None, Some(until)) => format!("waiting until {until}"),
             (None, None) => "waiting".to_owned(),
         };
-        let (fault, cost) =
-            (fault.map(|fault| format!(" ({})", fault.as_str())), total_cost_usd.0.as_dollars());
-        let fault = fault.unwrap_or_default();
+        let fault = fault.map(|fault| format!(" ({})", fault.as_str())).unwrap_or_default();
         let (subject, unit) = if self.body.workflow { ("workflow", "run") } else { ("run", "attempt") };
+        let cost = total_cost_usd.0;
         let attempts = if *attempts == 1 { format!("1 {unit}") } else { format!("{attempts} {unit}s") };
         let next = next.as_ref().map(|next| format!("\nNext: {next}")).unwrap_or_default();
         Message {
             title: format!("{subject} {run}: {state}{fault}"),
-            body: format!("{project}: {attempts}, ${cost:.2}{next}"),
+            body: format!("{project}: {attempts}, {cost}{next}"),
             is_urgent: *kind == NotificationKind::NeedsPerson,
         }
     }

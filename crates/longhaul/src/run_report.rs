@@ -189,5 +189,6 @@ pub(crate) fn cost_summary(
 /// Writes the final status of the run. It comes last, because readers that wait for the outcome then expect
 /// all other files.
 pub(crate) fn write_final_status(dir: &RunDir, run: &Run, policy: &Policy, report: &RunReport) {
-    let _ = dir.write_status(&Status::new(dir.id(), run, policy, process::id(), report.finished_at));
+    let status = Status::new(dir.id(), run, policy, process::id(), report.finished_at);
+    let _ = dir.write_status(&Status { errors: report.errors.clone(), ..status });
 }

@@ -82,14 +82,17 @@ impl RunningSupervisor<'_> {
         match drive(run, policy, world, first).await {
             Ok(outcome) => {
                 world.stop_watching();
-                let (finished_at, attempts) = (world.now().at, run.state().attempts());
+                // The run may have finished under a supervisor that died before it could report that.
+                let is_suspended = outcome.kind == OutcomeKind::Suspended;
+                let finished_at = if is_suspended { world.now().at } else { run.state().finished_at };
+                let attempts = run.state().attempts();
                 world.subscribers.each(|each| each.on_attempts_complete(attempts));
                 let ended = &world.ended;
                 let (snapshot, message) = (&ended.snapshot, ended.startup_message());
                 let report = RunReport::new(dir, run, spec, outcome, finished_at, snapshot, message);
                 let costs = world.subscribers.recorder.costs();
                 write_summaries(dir, run, spec, config.inherited.as_ref(), &report, costs);
-                if outcome.kind == OutcomeKind::Suspended {
+                if is_suspended {
                     // The system is about to kill this process. The supervisor that finishes the run
                     // completes the other files.
                     write_final_status(dir, run, policy, &report);

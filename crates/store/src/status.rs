@@ -27,6 +27,10 @@ pub struct Status {
     pub deadline: Option<DeadlineKind>,
     /// When a retry makes sense (`retry_later`).
     pub retry_at: Option<Rfc3339>,
+    /// Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own
+    /// messages.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
     /// Number of the current or last attempt, starting at 1; 0 before the first.
     pub attempt: u32,
     /// How often the finished run was resumed.
@@ -116,6 +120,7 @@ impl Status {
             deadline_at: deadline.map(|deadline| deadline.at.into()),
             deadline: deadline.map(|deadline| deadline.kind),
             retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
+            errors: Vec::new(),
             attempt: state.attempts(),
             resume_generation: state.reopen_count,
             session_id: state.session.clone(),

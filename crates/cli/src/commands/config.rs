@@ -34,7 +34,7 @@ struct ConfigFileStatus {
     /// Whether the file exists.
     exists: bool,
     /// Path of the file.
-    path: PathBuf,
+    path: String,
 }
 
 /// Result of `config init`. JSON keys are only added, never removed.
@@ -42,7 +42,7 @@ struct ConfigFileStatus {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigWritten {
     /// Path of the file that was written.
-    written: PathBuf,
+    written: String,
 }
 
 pub fn config(global: &GlobalArgs, command: &ConfigCommand) -> Result<u8, Failure> {
@@ -63,17 +63,17 @@ fn path(global: &GlobalArgs, args: &PathArgs) -> Result<u8, Failure> {
     let user = user_file();
     let exists = |path: &PathBuf| fs::symlink_metadata(path).is_ok();
     let files = ConfigFilesOutput {
-        user: user.map(|path| ConfigFileStatus { exists: exists(&path), path }),
-        project: project.map(|path| ConfigFileStatus { exists: true, path }),
+        user: user.map(|path| ConfigFileStatus { exists: exists(&path), path: path.display().to_string() }),
+        project: project.map(|path| ConfigFileStatus { exists: true, path: path.display().to_string() }),
     };
     output::print_output(global, &files, || {
         let user = match &files.user {
-            Some(file) if file.exists => file.path.display().to_string(),
-            Some(file) => format!("{} (does not exist)", file.path.display()),
+            Some(file) if file.exists => file.path.clone(),
+            Some(file) => format!("{} (does not exist)", file.path),
             None => "none: neither XDG_CONFIG_HOME nor HOME is an absolute path".to_owned(),
         };
         let project = match &files.project {
-            Some(file) => file.path.display().to_string(),
+            Some(file) => file.path.clone(),
             None => format!("none: there is no {PROJECT_FILE} here or above"),
         };
         format!("user     {user}\nproject  {project}\n")
@@ -109,7 +109,7 @@ fn init(global: &GlobalArgs, is_user: bool) -> Result<u8, Failure> {
             ),
         }
     })?;
-    let written = ConfigWritten { written: path };
-    output::print_output(global, &written, || format!("{}\n", written.written.display()));
+    let written = ConfigWritten { written: path.display().to_string() };
+    output::print_output(global, &written, || format!("{}\n", written.written));
     Ok(0)
 }

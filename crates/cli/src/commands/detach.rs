@@ -33,7 +33,7 @@ struct DetachedRun {
     /// Id of the run.
     id: String,
     /// Run directory.
-    dir: PathBuf,
+    dir: String,
 }
 
 /// Does what `--detach` and `--detached` ask for. Returns the exit code if another process supervises the run.
@@ -119,7 +119,7 @@ pub struct DetachObserver {
 
 /// Reports a run that already has a supervisor.
 pub fn announce(run: &RunId, dir: &Path) {
-    let message = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.to_owned() } };
+    let message = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.display().to_string() } };
     output::print_text(&output::line(&message));
 }
 

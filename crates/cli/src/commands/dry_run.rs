@@ -15,7 +15,6 @@ use longhaul_core::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Description of a run that is not started. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
@@ -51,11 +50,11 @@ pub struct DryRun<'a> {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Command<'a> {
     /// Path of the program.
-    program: &'a Path,
+    program: String,
     /// Arguments of the program.
     args: &'a [String],
     /// Working directory of the program.
-    cwd: &'a Path,
+    cwd: String,
 }
 
 /// Differences between the agent's environment and that of Longhaul.
@@ -148,7 +147,11 @@ pub fn print(
         OutputFormat::Json | OutputFormat::StreamJson => {
             let variables = invocation.env_set.iter().map(|(name, value)| Variable { name, value });
             crate::output::pretty(&DryRun {
-                command: Command { program: &invocation.program, args: &invocation.args, cwd: &spec.cwd },
+                command: Command {
+                    program: invocation.program.display().to_string(),
+                    args: &invocation.args,
+                    cwd: spec.cwd.display().to_string(),
+                },
                 env: Env { set: variables.collect(), removed: &invocation.env_remove },
                 stdin: String::from_utf8_lossy(&invocation.stdin).into_owned(),
                 handoff_summary: summary,

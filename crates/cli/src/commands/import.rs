@@ -107,8 +107,9 @@ fn next(home: &Home, imported: &ImportReport) -> String {
     };
     let run = &manifest.run;
     // Others, such as `longhaul doctor`, concern the machine of the export.
-    let of_run = commands.into_iter().find(|command| command.contains(run.as_str()));
-    of_run.unwrap_or_else(|| {
+    let of_run = || commands.iter().filter(|command| command.contains(run.as_str()));
+    let continues = |command: &&String| command.starts_with("longhaul re");
+    of_run().find(continues).or_else(|| of_run().next()).cloned().unwrap_or_else(|| {
         let command = match outcome {
             Some(outcome) if outcome.kind == OutcomeKind::Done => "show",
             None if manifest.workflow_runs.is_some() => "recover",

@@ -7,11 +7,12 @@ use super::supervise::{DisplayOptions, supervise_and_print};
 use crate::args::{ChangeArgs, EventsArgs, GlobalArgs, RerunArgs};
 use crate::failure::{self, Failure};
 use crate::{changes, open_home, open_ledger, output};
-use longhaul::{RunRequest, rerun_request};
+use longhaul::{RunRequest, SuperviseError, rerun_request};
 use longhaul_core::{Moment, OutcomeKind};
 use longhaul_store::{Home, LedgerRun, RunDir, RunFilter, RunState};
 use serde::Serialize;
 use std::collections::BTreeSet;
+use std::fs;
 use std::path::Path;
 
 // Covers a night and the evening before it.
@@ -113,13 +114,18 @@ fn has_failed(run: &LedgerRun) -> bool {
     run.state == RunState::Finished && run.outcome.is_some_and(has_failed)
 }
 
-/// Rejects a run with its own workspace, because a new run would find the results of the old one there.
+/// Rejects a run whose working directory is missing, or that had its own workspace: a new run would find the results of
+/// the old one there.
 fn check_workspace(dir: &RunDir) -> Result<(), Failure> {
     if dir.workspace_path().exists() {
         let error = format!("cannot rerun {}: it worked in its own copy of the workspace", dir.id());
         return Err(Failure::usage(error, "start it again with its original command"));
     }
-    Ok(())
+    let path = dir.plan()?.spec.cwd;
+    match fs::read_dir(&path) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(SuperviseError::Workspace { path, source }.into()),
+    }
 }
 
 fn print_plan(global: &GlobalArgs, dirs: &[RunDir]) -> Result<u8, Failure> {

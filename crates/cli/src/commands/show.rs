@@ -19,7 +19,7 @@ use crate::output::pager::page_output;
 use crate::output::phrases::one_line;
 use crate::output::result_event::ResultEvent;
 use crate::output::time::TimeFormat;
-use crate::run_history::{NextStep, read_attempt_files};
+use crate::run_history::{NextStep, errors_of, read_attempt_files};
 use crate::{open_home, output};
 use attempt::{Attempt, Check, checks_of};
 use files::{AgentInfo, RunFiles, agent_info, files_of};
@@ -55,6 +55,9 @@ pub struct ShowOutput {
     limit: Option<Limit>,
     /// When a retry makes sense (`retry_later`).
     retry_at: Option<Rfc3339>,
+    /// Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own
+    /// messages.
+    errors: Vec<String>,
     /// Start of the prompt, on one line.
     task: String,
     /// Working directory of the agent.
@@ -152,6 +155,7 @@ pub fn load(dir: &RunDir, clock: &TimeFormat) -> Result<Loaded, Failure> {
         fault: outcome.and_then(|outcome| outcome.fault),
         limit: outcome.and_then(|outcome| outcome.limit),
         retry_at: outcome.and_then(|outcome| outcome.retry_at).map(Rfc3339),
+        errors: errors_of(dir, state),
         task: cut(&one_line(&plan.spec.prompt), TASK_CHARS_MAX),
         cwd: plan.spec.cwd.display().to_string(),
         session_id: state.session.as_ref().map(ToString::to_string),

@@ -9,11 +9,12 @@ use crate::failure::Failure;
 use crate::open_home::{self, RunOrWorkflow, find_workflow};
 use crate::output;
 use crate::output::color::Colors;
+use crate::output::envelope_text::one_line;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
 use crate::run_history::timeline_text::{DISK_FULL, describe_outcome, next_text, sentence, text};
 use crate::run_history::{
-    NextStep, RunStatus, TimelineEntry, next_step, read_attempt_files, timeline, tool_calls_of,
+    NextStep, RunStatus, TimelineEntry, errors_of, next_step, read_attempt_files, timeline, tool_calls_of,
 };
 use longhaul_core::{Fault, Outcome, OutcomeKind, Run, RunHistory};
 use longhaul_store::{Home, Journal, Plan, RunDir, SessionLock};
@@ -31,6 +32,9 @@ pub struct WhyOutput<'a> {
     outcome: Option<OutcomeKind>,
     /// Fault that caused the outcome.
     fault: Option<Fault>,
+    /// Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own
+    /// messages.
+    errors: Vec<String>,
     /// Noteworthy events, oldest first.
     entries: Vec<EntryWithText<'a>>,
     /// What happens next.
@@ -73,17 +77,29 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
         id: dir.id().to_string(),
         outcome: outcome.map(|outcome| outcome.kind),
         fault: outcome.and_then(|outcome| outcome.fault),
+        errors: errors_of(&dir, history.state()),
         entries: entries.iter().map(|entry| EntryWithText { entry, text: sentence(entry, &clock) }).collect(),
         next,
     };
     page_output(global, &why_output, || {
-        let status_text = outcome.map_or_else(|| "unfinished".to_owned(), describe_outcome);
+        let status_text = match (outcome, why_output.errors.first()) {
+            (None, _) => "unfinished".to_owned(),
+            (Some(outcome), None) => describe_outcome(outcome),
+            (Some(outcome), Some(reason)) => format!("{} ({reason})", outcome.kind),
+        };
         let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
         let status_text = Colors::stdout().styled(&status_text, style);
         let next = next_text(&why_output.next);
-        format!("run {}: {status_text}\n\n{}\n{next}", dir.id(), text(&entries, &clock))
+        let errors: String =
+            why_output.errors.iter().skip(1).map(|error| format!("error: {}\n", indented(error))).collect();
+        format!("run {}: {status_text}\n{errors}\n{}\n{next}", dir.id(), text(&entries, &clock))
     });
     Ok(0)
+}
+
+/// Returns an error whose further lines are below the first one.
+fn indented(error: &str) -> String {
+    one_line(error).trim_end().replace('\n', "\n       ")
 }
 
 /// Returns the next step of a run, which its workflow or another run of its session may decide.

@@ -311,6 +311,7 @@ pub fn check_text(result: CheckResult) -> &'static str {
         CheckResult::Passed => "the check passed",
         CheckResult::Failed => "the check failed",
         CheckResult::NeedsPerson => "the check needs a person",
+        CheckResult::TimedOut => "the check timed out",
         CheckResult::Stopped => "the check was stopped before it finished",
     }
 }

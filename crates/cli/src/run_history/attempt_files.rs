@@ -1,8 +1,8 @@
-//! Reads what the files of a run's attempts add to its journal. Unreadable files are skipped.
+//! Reads what the files of a run and of its attempts add to its journal. Unreadable files are skipped.
 
 use longhaul_agent::transcript_message::{EventKind, MessageHeader};
-use longhaul_core::{AttemptHistory, BackgroundTask, Exit};
-use longhaul_store::{AttemptExit, RunDir, WatchdogStop, read_lines};
+use longhaul_core::{AttemptHistory, BackgroundTask, Exit, State, Usage};
+use longhaul_store::{AttemptDir, AttemptExit, ModelUsage, RunDir, Status, WatchdogStop, read_lines};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
@@ -19,6 +19,25 @@ pub struct AttemptFiles {
     pub background_stopped: Vec<BackgroundTask>,
     /// Number of tool calls. `None` if they were not counted.
     pub tool_calls: Option<u64>,
+}
+
+/// Returns the errors of a finished run, as its supervisor reported them: first the reason for its outcome.
+pub fn errors_of(dir: &RunDir, state: &State) -> Vec<String> {
+    let is_of_this_end =
+        |status: &Status| status.returncode.is_some() && status.resume_generation == state.reopen_count;
+    let status = state.outcome().and_then(|_| dir.status().ok()).filter(is_of_this_end);
+    status.map(|status| status.errors).unwrap_or_default()
+}
+
+/// Returns the usage of an attempt that has not ended, as last published by its supervisor. It has only costs.
+pub fn live_usage(files: &AttemptDir) -> Usage {
+    let models = files.read_or_default::<Vec<ModelUsage>>().into_iter();
+    let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
+        reported_cost: cost.0,
+        estimated_cost: estimated_cost.0,
+        ..Usage::default()
+    });
+    costs.fold(Usage::default(), Usage::plus)
 }
 
 /// Reads the files of each of these attempts, by attempt number. Does not count tool calls.

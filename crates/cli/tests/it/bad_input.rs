@@ -7,7 +7,9 @@ use crate::tidy;
 use longhaul_store::Journal;
 use rustix::process::{Signal, geteuid};
 use serde_json::Value;
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
@@ -304,5 +306,29 @@ fn pipes_and_devices_are_rejected_as_input_files() {
             assert_file_rejected(&[command, "@"]);
         }
         fs::rename(&original, &path).expect("the test owns the file");
+    }
+}
+
+#[test]
+fn json_works_in_a_directory_that_is_not_utf8() {
+    let stage = Stage::new();
+    let dir = stage.folder().join(OsStr::from_bytes(b"b\xffd"));
+    fs::create_dir(&dir).expect("the stage is writable");
+    let commands: [&[&str]; 5] = [
+        &["run", "hi", "--dry-run"],
+        &["config", "init"],
+        &["config", "trust", "--revoke"],
+        &["playbook", "install", "--project"],
+        &["playbook", "uninstall", "--project"],
+    ];
+    for command in commands {
+        let agent: &[&OsStr] = match command[0] {
+            "run" => &["--agent-path".as_ref(), stage.agent().as_os_str()],
+            _ => &[],
+        };
+        let output = stage.longhaul(command).args(agent).in_dir(&dir).output();
+        assert_eq!(output.code, 0, "{command:?}: {output:?}");
+        let printed: Value = serde_json::from_str(&output.stdout).expect("an object is printed");
+        assert!(printed.to_string().contains("b\u{fffd}d"), "{command:?}: {printed}");
     }
 }

@@ -14,6 +14,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 fn run_work(stage: &Stage, args: &[&str]) -> Output {
     let server = Server::start(WORK);
@@ -101,8 +102,13 @@ fn notifies_of_outcome_once_after_recovery() {
     for path in [run.status_path(), run.notify_files().record_path("outcome-0")] {
         fs::remove_file(path).expect("the file exists");
     }
-    recover(&stage, &server, &[]).output().envelope(0);
+    let finished = fs::read(run.path().join("logs/session.json")).expect("the file exists");
+    thread::sleep(Duration::from_millis(1500));
+    let envelope = recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(received(&stage).len(), 2);
+    // The time since the end is no work.
+    assert!(envelope["duration_ms"].as_u64().is_some_and(|span| span < 1500), "{envelope}");
+    assert_eq!(fs::read(run.path().join("logs/session.json")).expect("the file exists"), finished);
 }
 
 #[test]
@@ -222,6 +228,7 @@ fn interrupt_does_not_wait_for_command() {
 fn invalid_command_is_rejected() {
     let stage = Stage::new();
     let check = |args: &[&str], fragments: &[&str]| stage.assert_rejected(args, fragments);
+    check(&["--notify", "nfty:topic"], &["there is no program `nfty:topic`"]);
     check(&["--notify", "no-such-program --fast"], &["there is no program `no-such-program`", "reads JSON"]);
     check(&["--notify", "if then"], &["the shell cannot parse it"]);
     check(&["--notify", " "], &["it is empty"]);
@@ -232,6 +239,10 @@ fn invalid_command_is_rejected() {
 
 /// Answers one HTTP request and returns it once its body is complete.
 fn one_request(listener: TcpListener) -> JoinHandle<String> {
+    answer_one_request(listener, "200 OK")
+}
+
+fn answer_one_request(listener: TcpListener, status: &'static str) -> JoinHandle<String> {
     thread::spawn(move || {
         let (mut stream, _) = listener.accept().expect("a client connects");
         let (mut request, mut bytes) = (Vec::new(), [0; 4096]);
@@ -240,7 +251,7 @@ fn one_request(listener: TcpListener) -> JoinHandle<String> {
             assert!(read > 0, "the client closed the connection: {}", String::from_utf8_lossy(&request));
             request.extend(&bytes[..read]);
         }
-        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+        let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok");
         stream.write_all(answer.as_bytes()).expect("the client reads");
         String::from_utf8(request).expect("the request is text")
     })
@@ -325,6 +336,17 @@ fn failed_notification_is_reported_and_run_succeeds() {
     let output = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
     output.envelope(0);
     assert!(output.stderr.contains("failed (outcome): it exited with 7"), "{output:?}");
+}
+
+#[test]
+fn redirected_notification_is_reported() {
+    let stage = Stage::new();
+    let (listener, address) = listener();
+    let request = answer_one_request(listener, "302 Found\r\nLocation: http://127.0.0.1:1/");
+    let output = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
+    output.envelope(0);
+    request.join().expect("the server received a request");
+    assert!(output.stderr.contains("failed (outcome): it exited with 47"), "{output:?}");
 }
 
 #[test]

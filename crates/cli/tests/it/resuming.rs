@@ -336,6 +336,18 @@ fn rerun_failed_includes_unstarted_runs_and_leaves_out_those_with_an_own_workspa
 }
 
 #[test]
+fn rerun_without_the_working_directory_starts_nothing() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let args = ["p", "--permission-mode", "bypassPermissions"];
+    stage.run(&stage.agent(), &args).against(&server).output().envelope(0);
+    fs::rename(stage.work(), stage.folder().join("moved")).expect("the stage is writable");
+    let output = stage.longhaul(["rerun", "@"]).against(&server).in_dir(stage.folder()).output();
+    assert_eq!(output.code, 25, "{output:?}");
+    output.assert_error(&["cannot work in", "move it back"]);
+    assert_eq!(stage.runs().len(), 1);
+}
+
+#[test]
 fn rerun_failed_starts_tasks_with_a_failed_last_run() {
     let stage = Stage::new();
     let agent = stage.agent();

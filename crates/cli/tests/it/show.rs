@@ -82,6 +82,29 @@ fn shows_run_with_a_wait() {
 }
 
 #[test]
+fn a_failed_run_says_why() {
+    let stage = Stage::new();
+    let message = "tools.3.name: invalid characters";
+    let fault =
+        format!("{WORK}[[fault]]\ntimes = \"always\"\nstatus = {{ code = 400, message = \"{message}\" }}\n");
+    let server = Server::start(&fault);
+    let envelope = stage.run(&stage.agent(), &PROMPT).against(&server).output().envelope(20);
+    for command in ["show", "why"] {
+        let output = stage.longhaul([command, "@"]).output();
+        let printed: Value = serde_json::from_str(&output.stdout).expect("an object is printed");
+        assert_eq!(printed["errors"], envelope["errors"], "{command}");
+        let text = stage.longhaul([command, "@", "--output-format", "text"]).output().stdout;
+        assert!(text.contains(message), "{text}");
+    }
+    let report = stage.longhaul(["report", "@", "--format", "text"]).output().stdout;
+    assert!(report.contains(message), "{report}");
+    // A resumed run has no error until it fails again.
+    let working = Server::start(WORK);
+    stage.longhaul(["resume", "@", "--repeat-task"]).against(&working).output().envelope(0);
+    assert_eq!(json(&stage)["errors"], serde_json::json!([]));
+}
+
+#[test]
 fn shows_run_at_its_limit() {
     let stage = Stage::new();
     let server = Server::start(STEPS);

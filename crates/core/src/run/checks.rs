@@ -21,13 +21,18 @@ impl Run {
 
     /// Continues with the reviewer if the commands passed and there is one, else ends the check.
     pub(super) fn on_check_ended(&mut self, policy: &Policy, now: Now, result: CheckResult) {
-        let Phase::Checking { stage: CheckStage::Commands, .. } = self.state.phase else { return };
+        let Phase::Checking { stage: CheckStage::Commands, stop_cause, .. } = self.state.phase else {
+            return;
+        };
         let is_reviewed = policy.checks.as_ref().is_some_and(|checks| checks.review.is_some());
         match (result, self.is_suspending()) {
             (CheckResult::Passed, true) if is_reviewed => self.finish_suspend(now.at),
             (CheckResult::Passed, false) if is_reviewed => self.start_review(policy, now),
             // The next supervisor runs the check again.
             (CheckResult::Stopped, true) => self.finish_suspend(now.at),
+            (CheckResult::Stopped, false) if stop_cause == Some(StopCause::TimedOut) => {
+                self.end_check(policy, now, CheckResult::TimedOut)
+            }
             _ => self.end_check(policy, now, result),
         }
     }
@@ -46,7 +51,7 @@ impl Run {
             _ if self.is_last_attempt(policy) => {
                 self.finish(now.at, Outcome::from_limit(Limit::Attempts, None))
             }
-            (CheckResult::Failed | CheckResult::Stopped, None, None) => {
+            (CheckResult::Failed | CheckResult::TimedOut | CheckResult::Stopped, None, None) => {
                 let Some(session) = self.state.session.clone() else {
                     return self.finish(now.at, Outcome::from_fault(OutcomeKind::Failed, Fault::SessionLost));
                 };
@@ -59,7 +64,7 @@ impl Run {
 
     pub(super) fn stop_checking(&mut self, at: Moment, cause: StopCause) {
         self.record(Record::CheckStopOrdered { at, cause });
-        self.step.actions.push(Action::StopCheck);
+        self.step.actions.push(Action::StopCheck { timed_out: cause == StopCause::TimedOut });
     }
 }
 

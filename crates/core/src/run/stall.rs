@@ -60,8 +60,7 @@ impl Run {
             return;
         }
         let stall = self.stall_report(at, processes);
-        let deferred_until = policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit));
-        match deferred_until.filter(|_| !self.observations.frozen) {
+        match policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit)) {
             Some(until) => self.record(Record::StallDeferred { at, until, stall }),
             None => self.stop_stalled_agent(at, StopCause::Stalled, processes),
         }

@@ -2,7 +2,7 @@
 //! working directory, with the run marker. The first failure decides.
 
 use super::agent_process::LaunchSpec;
-use super::one_shot::OneShotProcess;
+use super::one_shot::{OneShotEnd, OneShotProcess};
 use super::world_config::WorldConfig;
 use crate::file_end::tail;
 use crate::{SuperviseError, failpoints};
@@ -79,12 +79,18 @@ impl CheckRun {
     pub(crate) async fn end(
         mut self,
         config: &WorldConfig<'_>,
-        stopped: bool,
+        end: OneShotEnd,
     ) -> Result<ControlFlow<CheckResult, CheckRun>, SuperviseError> {
         let exit = self.process.stop(&config.marker).await?;
         self.omit_middle();
-        if stopped {
-            let _ = writeln!(self.output, "longhaul stopped this check before it finished");
+        let timeout = config.spec().policy.checks.as_ref().and_then(|checks| checks.timeout);
+        let reason = match (end, timeout) {
+            (OneShotEnd::Exited, _) => None,
+            (OneShotEnd::TimedOut, Some(timeout)) => Some(format!("it took longer than {timeout}")),
+            (OneShotEnd::TimedOut | OneShotEnd::Stopped, _) => Some("it had not finished".to_owned()),
+        };
+        if let Some(reason) = reason {
+            let _ = writeln!(self.output, "longhaul stopped this check: {reason}");
             return Ok(ControlFlow::Break(CheckResult::Stopped));
         }
         Ok(match exit {

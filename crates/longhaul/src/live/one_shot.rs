@@ -16,6 +16,15 @@ use longhaul_store::AttemptDir;
 use std::io;
 use std::path::Path;
 
+/// How a one-shot process ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OneShotEnd {
+    Exited,
+    Stopped,
+    /// Stopped, because it took too long.
+    TimedOut,
+}
+
 pub(crate) struct OneShotProcess {
     agent: AgentProcess,
     exit: Option<Exit>,

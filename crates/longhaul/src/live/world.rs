@@ -5,7 +5,7 @@ mod takeover;
 use super::attempt_process::AttemptProcess;
 use super::check_run::CheckRun;
 use super::ended_attempts::EndedAttempts;
-use super::one_shot::{ModelRun, OneShotProcess, unspawned};
+use super::one_shot::{ModelRun, OneShotEnd, OneShotProcess, unspawned};
 use super::process_activity::probe;
 use super::requests::CancelRequests;
 use super::review_run::{record_findings, start_review};
@@ -154,7 +154,8 @@ impl World for LiveWorld<'_> {
                     Err(error) => self.events.push_back(Event::ReviewEnded(unspawned(error))),
                 }
             }
-            Action::StopSummary | Action::StopCheck => self.end_one_shot(true).await?,
+            Action::StopCheck { timed_out: true } => self.end_one_shot(OneShotEnd::TimedOut).await?,
+            Action::StopSummary | Action::StopCheck { .. } => self.end_one_shot(OneShotEnd::Stopped).await?,
             Action::Spawn(plan) => self.spawn(&plan)?,
             Action::SendPrompt(kind, remaining) => self.send_prompt(kind, remaining),
             Action::CloseInput => {
@@ -201,7 +202,7 @@ impl World for LiveWorld<'_> {
                 return Ok(Event::Exited(evidence));
             }
             if self.one_shot.as_mut().is_some_and(|run| run.process().exit().is_some()) {
-                self.end_one_shot(false).await?;
+                self.end_one_shot(OneShotEnd::Exited).await?;
                 continue;
             }
             if due {
@@ -376,11 +377,11 @@ impl LiveWorld<'_> {
     }
 
     /// Ends the one-shot process if there is one, with its leftover processes, and reports its result. The
-    /// next command of a check is started unless `stopped` is set.
-    async fn end_one_shot(&mut self, stopped: bool) -> Result<(), SuperviseError> {
+    /// next command of a check is started if the last one exited on its own.
+    async fn end_one_shot(&mut self, end: OneShotEnd) -> Result<(), SuperviseError> {
         match self.one_shot.take() {
             Some(OneShotRun::Check(check)) => {
-                let check = check.end(&self.config, stopped).await?;
+                let check = check.end(&self.config, end).await?;
                 self.continue_check(check);
             }
             Some(OneShotRun::Summary(summary)) => {
@@ -389,7 +390,7 @@ impl LiveWorld<'_> {
             }
             Some(OneShotRun::Review(review, check)) => {
                 let review = review.end(&self.config).await?;
-                record_findings(&self.config, check, &review, stopped);
+                record_findings(&self.config, check, &review, end != OneShotEnd::Exited);
                 let evidence = self.ended.add_one_shot(review, &self.clock);
                 self.events.push_back(Event::ReviewEnded(evidence));
             }

@@ -326,8 +326,13 @@ impl Driver<'_> {
         let replaced: Vec<RunId> = retries.map(|key| self.run_id(key)).collect();
         self.live.tasks.spawn_blocking(move || {
             let problem = worktrees.merge(&done).err();
-            let leftovers = worktrees.leftovers(&done).into_iter();
-            let merged = leftovers.map(|dir| format!("{} is merged, but cannot be removed", dir.display()));
+            let leftovers = if problem.is_none() { worktrees.leftovers(&done) } else { Vec::new() };
+            let merged = leftovers.iter().map(|dir| {
+                format!(
+                    "{} is merged, but cannot be removed: it is locked, or has submodules or new files",
+                    dir.display()
+                )
+            });
             let kept = worktrees.existing(&replaced);
             let kept = kept.map(|dir| format!("{} keeps the work of a replaced run", dir.display()));
             (WorkflowEvent::Merged { phase, problem }, merged.chain(kept).collect())

@@ -178,8 +178,7 @@ fn reason(
             format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind)
         }
         OutcomeKind::OverBudget => {
-            let used = status.total_cost_usd;
-            format!("the budget of the workflow is exhausted: ${:.2} used", used.0.as_dollars())
+            format!("the budget of the workflow is exhausted: {} used", status.total_cost_usd.0)
         }
         OutcomeKind::OutOfTime => {
             format!("the time limit is exhausted: {} worked", state.clock.before)

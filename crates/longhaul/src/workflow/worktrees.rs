@@ -175,13 +175,10 @@ impl Worktrees {
         Ok(remove_if_exists(&self.start_path(run))?)
     }
 
-    /// Returns the merged worktrees of these runs that could not be removed.
+    /// Returns the worktrees of these runs, which are merged, that could not be removed.
     pub(super) fn leftovers(&self, runs: &[DoneRun]) -> Vec<PathBuf> {
-        let merged = runs.iter().filter(|run| {
-            let start = self.start_of(&run.run).ok().flatten();
-            start.is_some_and(|start| start.is_merged)
-        });
-        merged.map(|run| self.path(&run.run)).collect()
+        let left = runs.iter().filter(|run| self.start_of(&run.run).ok().flatten().is_some());
+        left.map(|run| self.path(&run.run)).collect()
     }
 
     /// Returns the worktrees of these runs that exist.

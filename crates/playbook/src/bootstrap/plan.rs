@@ -62,6 +62,9 @@ pub enum SkipReason {
     /// It was judged completely.
     #[error("all of it was judged")]
     NothingNew,
+    /// The judge failed on the rest of it.
+    #[error("judging it failed")]
+    JudgingFailed,
     /// It contains no messages.
     #[error("it contains no messages")]
     NoMessages,
@@ -89,19 +92,22 @@ fn learned(at: &str) -> String {
     if at.is_empty() { "it was learned".to_owned() } else { format!("it was learned at {at}") }
 }
 
-/// Returns how many bytes of a transcript were judged. Hooks queue the transcript under the name that the
-/// agent gave it. A slice that was started but not finished does not count, because it continues.
-fn judged_bytes(learning: &LearningDb, path: &Path) -> Result<u64, DatabaseError> {
+/// Returns how many bytes of a transcript were judged, and whether that failed for the last of them. Hooks queue the
+/// transcript under the name that the agent gave it. A slice that was started but not finished does not count, because it
+/// continues.
+fn judged(learning: &LearningDb, path: &Path) -> Result<(u64, bool), DatabaseError> {
     let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let mut judged_bytes = 0;
+    let mut judged = (0, false);
     for name in [path, &real] {
-        judged_bytes = judged_bytes.max(match learning.last_slice(name)? {
-            None => 0,
-            Some(Slice { state: SliceState::Finished(_), part, .. }) => part.end,
-            Some(Slice { part, .. }) => part.start,
+        judged = judged.max(match learning.last_slice(name)? {
+            None => (0, false),
+            Some(Slice { state: SliceState::Finished(result), part, .. }) => {
+                (part.end, result == LearnResult::Failed)
+            }
+            Some(Slice { part, .. }) => (part.start, false),
         });
     }
-    Ok(judged_bytes)
+    Ok(judged)
 }
 
 /// Returns the result of learning from a transcript, or `None` if it is not finished. The queue decides whether
@@ -182,9 +188,9 @@ fn estimate(
     } else if session.bytes > filter.bytes_max {
         return Ok(Err(SkipReason::TooLarge(session.bytes)));
     }
-    let judged_bytes = match learning {
-        Some(learning) => judged_bytes(learning, &session.path)?,
-        None => 0,
+    let (judged_bytes, has_failed) = match learning {
+        Some(learning) => judged(learning, &session.path)?,
+        None => (0, false),
     };
     let bytes = match fs::read(&session.path) {
         Ok(bytes) => bytes,
@@ -194,6 +200,7 @@ fn estimate(
     let unjudged = bytes.get(judged_bytes as usize..).unwrap_or(&bytes);
     Ok(match Excerpt::new(unjudged, |_| false) {
         Err(error) => Err(SkipReason::Foreign(error)),
+        Ok(slice) if slice.is_empty() && has_failed => Err(SkipReason::JudgingFailed),
         Ok(slice) if slice.is_empty() && judged_bytes > 0 => Err(SkipReason::NothingNew),
         Ok(slice) if slice.is_empty() => Err(SkipReason::NoMessages),
         Ok(slice) => Ok(estimator.estimate(&slice)),

@@ -67,9 +67,14 @@ impl CheckWatch {
                 // finishes just before the stop has one.
                 // A review ends without a result if the run ends.
                 let ends_review = is_reviewed(facts) && (is_cancelled || facts.is_limit_exhausted());
-                let is_expected = *result != CheckResult::Stopped
-                    || self.process.stop_cause.is_some() && facts.suspending_since.is_none()
-                    || ends_review;
+                let is_expected = match result {
+                    CheckResult::TimedOut => self.process.stop_cause == Some(StopCause::TimedOut),
+                    CheckResult::Stopped => {
+                        let stop = self.process.stop_cause.filter(|cause| *cause != StopCause::TimedOut);
+                        stop.is_some() && facts.suspending_since.is_none() || ends_review
+                    }
+                    CheckResult::Passed | CheckResult::Failed | CheckResult::NeedsPerson => true,
+                };
                 ensure(self.is_open && is_expected, Oracle::Checks, || {
                     format!("a check ended that did not run: {self:?}")
                 })?;
@@ -83,7 +88,8 @@ impl CheckWatch {
                     matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
                 let valid = self.result.take().is_none_or(|result| {
                     let may_continue = self.failed < failures_max && !is_cancelled;
-                    let is_open = matches!(result, CheckResult::Failed | CheckResult::Stopped);
+                    let is_open =
+                        matches!(result, CheckResult::Failed | CheckResult::TimedOut | CheckResult::Stopped);
                     is_open && reports_failure && may_continue
                 });
                 ensure(valid, Oracle::Checks, || {

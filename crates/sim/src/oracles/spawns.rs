@@ -37,7 +37,7 @@ fn implies(record: &Record, action: &Action) -> bool {
         }
         Action::StartCheck(_) => matches!(record, Record::CheckStarted { .. }),
         Action::StartReview(_) => matches!(record, Record::ReviewStarted { .. }),
-        Action::StopCheck => matches!(record, Record::CheckStopOrdered { .. }),
+        Action::StopCheck { .. } => matches!(record, Record::CheckStopOrdered { .. }),
         Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
         Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),
         Action::Spawn(plan) => {

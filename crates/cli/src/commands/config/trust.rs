@@ -13,14 +13,14 @@ use crate::{open_home, output};
 use clap::CommandFactory;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file whose trust changed. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ConfigTrust {
     /// Path of the project's file.
-    path: PathBuf,
+    path: String,
     /// Whether the file is trusted with its present content.
     trusted: bool,
     /// Settings that require trust, by key.
@@ -44,11 +44,11 @@ pub fn trust(global: &GlobalArgs, args: &TrustArgs) -> Result<u8, Failure> {
         format!("cannot record the trust in {}", home.path().display()),
         "set LONGHAUL_HOME to a directory you can write to",
     )?;
-    let changed = ConfigTrust { path, trusted: !args.revoke, settings };
+    let changed = ConfigTrust { path: path.display().to_string(), trusted: !args.revoke, settings };
     output::print_output(global, &changed, || {
         let state = if args.revoke { "not trusted" } else { "trusted until it changes" };
         let lines = changed.settings.iter().map(|(key, value)| format!("  {key} = {value}\n"));
-        format!("{}: {state}\n{}", changed.path.display(), lines.collect::<String>())
+        format!("{}: {state}\n{}", changed.path, lines.collect::<String>())
     });
     Ok(0)
 }

@@ -102,6 +102,10 @@ impl From<WorkflowError> for Failure {
 /// Finds a workflow by its id, a prefix of it, its name, or `@` for the latest one.
 pub fn find(home: &Home, request: &str) -> Result<WorkflowDir, Failure> {
     open_home::find_workflow(home, request)?.ok_or_else(|| {
+        if let Ok(run) = open_home::find_run(home, request) {
+            let hint = format!("{} is a run: `longhaul show {}`", request, run.id());
+            return Failure::usage(format!("no workflow `{request}`"), hint);
+        }
         let last = home.workflows_newest_first().ok().and_then(|all| all.first().map(|dir| dir.id().clone()));
         let hint = match last {
             Some(last) => format!("the last workflow is {last}"),

@@ -30,7 +30,7 @@ const AGENT_VARIABLES: [&str; 6] = [
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct McpInstallOutput {
     /// The client's file.
-    file: PathBuf,
+    file: String,
     /// Whether the file was changed.
     written: bool,
     /// The configuration for a file that has no other servers.
@@ -62,7 +62,7 @@ pub fn install(global: &GlobalArgs, args: &McpInstallArgs) -> Result<u8, Failure
             .map_err(|error| Failure::usage(error.message, error.hint))?;
     }
     let path = file.display();
-    let installed = McpInstallOutput { file: file.clone(), written, content };
+    let installed = McpInstallOutput { file: path.to_string(), written, content };
     output::print_output(global, &installed, || match (args.write, written) {
         (false, _) => installed.content.clone(),
         (true, true) => format!("installed: {path}\n"),

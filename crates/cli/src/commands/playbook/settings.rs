@@ -16,13 +16,13 @@ use std::path::{Path, PathBuf};
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SettingsOutput {
     /// Path of the settings file.
-    file: PathBuf,
+    file: String,
     /// Whether nothing was written. The other fields then describe the planned change.
     dry_run: bool,
     /// Whether the content differs.
     changed: bool,
     /// Backup of the previous file, if one was made.
-    backup: Option<PathBuf>,
+    backup: Option<String>,
     /// Warnings about the resulting settings.
     warnings: Vec<String>,
     /// Content of the resulting file, with `--dry-run`.
@@ -86,10 +86,10 @@ pub fn apply_change(
             output::print_text(&text);
         }
         OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&SettingsOutput {
-            file: path.to_owned(),
+            file: path.display().to_string(),
             dry_run,
             changed: change.is_change(),
-            backup,
+            backup: backup.map(|path| path.display().to_string()),
             warnings: change.warnings.iter().map(|warning| describe(*warning).0.to_owned()).collect(),
             content: dry_run.then(|| change.after.clone()),
         }),

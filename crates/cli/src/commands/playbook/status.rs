@@ -30,11 +30,11 @@ pub struct LearningStatus {
     /// Whether a worker is running, or waiting for entries to become due.
     worker: bool,
     /// Claude Code settings that contain Longhaul's hooks: the user's, and those of the current project.
-    installed_in: Vec<PathBuf>,
+    installed_in: Vec<String>,
     #[serde(flatten)]
     queue: QueueStatus,
     /// Copies of damaged queues.
-    damaged_copy: Vec<PathBuf>,
+    damaged_copy: Vec<String>,
     /// Errors of hooks and workers, oldest first.
     hook_errors: Vec<HookError>,
     /// Requests to the Messages API and their cost. Runs of `--judge claude` are counted as runs.
@@ -67,9 +67,9 @@ pub fn status(global: &GlobalArgs, lessons_max: u32) -> Result<u8, Failure> {
     };
     let status = LearningStatus {
         worker: WorkerLock::is_any_held(&paths),
-        installed_in: settings::installed(),
+        installed_in: shown(settings::installed()),
         queue,
-        damaged_copy: LearningDb::damaged_copies(&paths),
+        damaged_copy: shown(LearningDb::damaged_copies(&paths)),
         hook_errors: logged_errors(&paths),
         spent: Spent::new(&judge_costs),
     };
@@ -90,14 +90,17 @@ impl Spent {
     }
 }
 
+fn shown(paths: Vec<PathBuf>) -> Vec<String> {
+    paths.iter().map(|path| path.display().to_string()).collect()
+}
+
 fn text(status: &LearningStatus, now: Moment) -> String {
     let LearningStatus { worker, installed_in, queue, damaged_copy, hook_errors, spent } = status;
     let worker = if *worker { "a worker is running" } else { "no worker running" };
     let waiting = counted(queue.waiting.len() as u64, "transcript");
     let (failed, done) = (queue.failed.len(), queue.done);
     let mut lines = vec![format!("{waiting} waiting, {failed} failed, {done} done; {worker}")];
-    let installed: Vec<_> = installed_in.iter().map(|file| file.display().to_string()).collect();
-    lines.push(match installed.as_slice() {
+    lines.push(match installed_in.as_slice() {
         [] => "hooks not installed: longhaul playbook install".to_owned(),
         files => format!("hooks installed in {}", files.join(", ")),
     });
@@ -146,7 +149,7 @@ fn text(status: &LearningStatus, now: Moment) -> String {
         );
     }
     for path in damaged_copy {
-        lines.push(format!("a damaged queue is kept as {}", path.display()));
+        lines.push(format!("a damaged queue is kept as {}", path));
     }
     if spent.answers > 0 {
         let at_least = if spent.unpriced { "at least " } else { "" };

@@ -164,6 +164,8 @@ pub struct RunInput {
     pub has_supervisor: bool,
     /// What to do about unreadable files.
     pub hint: Option<String>,
+    /// Errors of a finished run that is not done: first the reason.
+    pub errors: Vec<String>,
     /// Commands that continue the run, most likely first.
     pub commands: Vec<String>,
     pub calls: ToolCalls,
@@ -301,7 +303,7 @@ impl ReportSummary {
 
 impl ReportRun {
     fn new(input: RunInput, workflow: Option<&ReportWorkflow>, bounds: Bounds) -> ReportRun {
-        let RunInput { entry, timeline, has_supervisor, hint, commands, calls } = input;
+        let RunInput { entry, timeline, has_supervisor, hint, errors, commands, calls } = input;
         let run = entry.run;
         let timeline = timeline.unwrap_or_default();
         let outcome = timeline.outcome;
@@ -322,10 +324,10 @@ impl ReportRun {
         };
         let explanation = match workflow.filter(|_| own_health.is_urgent()) {
             Some(workflow) => {
-                let text = explanation(&run, outcome, has_supervisor);
+                let text = explanation(&run, outcome, has_supervisor, &errors);
                 format!("{text} (workflow {}: {})", workflow.id, workflow.status)
             }
-            None => explanation(&run, outcome, has_supervisor),
+            None => explanation(&run, outcome, has_supervisor, &errors),
         };
         let lost =
             timeline.lost_time.values().map(|lost| lost.total()).fold(Span::ZERO, |sum, span| sum + span);

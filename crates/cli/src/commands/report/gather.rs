@@ -8,6 +8,7 @@ use super::data::{Bounds, RunInput};
 use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
 use crate::next_commands::next_commands;
+use crate::run_history::{errors_of, live_usage};
 use crate::{open_home, open_ledger};
 use longhaul_core::{Moment, RunId};
 use longhaul_store::{Home, Journal, LedgerEntry, LedgerRun, RunDir, RunFilter, RunState};
@@ -63,7 +64,7 @@ fn is_attended(run: &LedgerRun) -> bool {
 fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let dir = entry.run.run_dir();
     let has_supervisor = entry.run.outcome.is_none() && is_attended(&entry.run);
-    let mut commands = Vec::new();
+    let (mut commands, mut errors) = (Vec::new(), Vec::new());
     let (timeline, hint) = match Journal::load(&dir.journal_path()) {
         Ok(journal) => {
             let history = journal.history();
@@ -71,8 +72,14 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
             if let Ok(plan) = dir.plan() {
                 commands = next_commands(dir.id(), history.run(), &plan.spec);
             }
+            errors = errors_of(&dir, history.state());
             let until = if has_supervisor { Some(now) } else { journal.last_step_at() };
-            (Some(RunTimeline::new(&history, until.unwrap_or(now))), None)
+            let mut timeline = RunTimeline::new(&history, until.unwrap_or(now));
+            if let Some(live) = timeline.attempts.last_mut().filter(|attempt| attempt.ended_at.is_none()) {
+                let usage = live_usage(&dir.attempt(live.number));
+                (live.cost, live.estimated_cost) = (usage.reported_cost.into(), usage.estimated_cost.into());
+            }
+            (Some(timeline), None)
         }
         Err(error) => {
             // The ledger may still have data from when the journal was readable.
@@ -81,5 +88,5 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    RunInput { timeline, has_supervisor, hint, commands, calls, entry }
+    RunInput { timeline, has_supervisor, hint, errors, commands, calls, entry }
 }

@@ -1,8 +1,13 @@
 //! Classifies a run or a workflow as a person sees it: fine, failed, or waiting for a person. Pure.
 
+use crate::output::envelope_text::cut;
+use crate::output::phrases::one_line;
 use crate::run_history::timeline_text::outcome_reason;
 use longhaul_core::{Fault, Outcome, OutcomeKind, word_enum};
 use longhaul_store::{LedgerRun, RunState};
+
+// About two lines of a report.
+const MESSAGE_CHARS_MAX: usize = 300;
 
 word_enum! {
     /// State of a run or a workflow as a person sees it. Urgent states sort first.
@@ -60,12 +65,21 @@ pub fn health(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -
 }
 
 /// Returns the outcome or state as text for people, without repeating the health label.
-pub fn explanation(run: &LedgerRun, outcome: Option<Outcome>, has_supervisor: bool) -> String {
+pub fn explanation(
+    run: &LedgerRun,
+    outcome: Option<Outcome>,
+    has_supervisor: bool,
+    errors: &[String],
+) -> String {
     match (outcome, run.state) {
         (_, RunState::Unreadable) => {
             run.error.clone().unwrap_or_else(|| "its files cannot be read".to_owned())
         }
-        (Some(outcome), _) => outcome_text(outcome.kind, outcome_reason(outcome).as_deref()),
+        (Some(outcome), _) => {
+            let reason = errors.first().cloned().or_else(|| outcome_reason(outcome));
+            let message = errors.get(1).map(|text| format!(": {}", cut(&one_line(text), MESSAGE_CHARS_MAX)));
+            outcome_text(outcome.kind, reason.as_deref()) + &message.unwrap_or_default()
+        }
         (None, RunState::Suspended) => "a signal suspended it; `longhaul recover` continues it".to_owned(),
         (None, _) if !has_supervisor => "unfinished, without a supervisor".to_owned(),
         (None, RunState::Waiting) => {

@@ -1,13 +1,13 @@
 //! The attempts and checks of a run, as `show` prints them. JSON keys are only added, never removed.
 
 use crate::output::phrases;
-use crate::run_history::AttemptFiles;
+use crate::run_history::{AttemptFiles, live_usage};
 use longhaul_core::{
     AnsweredQuestion, AttemptHistory, BackgroundTask, CheckHistory, CheckResult, Continuity, Dollars, Exit,
     Fault, Questions, Remedy, ResumeStrategy, ReviewResult, Rfc3339, RunHistory, SessionPlan, Span,
-    StallReport, StopCause, StrategyReason, SummaryResult, Usage,
+    StallReport, StopCause, StrategyReason, SummaryResult,
 };
-use longhaul_store::{AttemptDir, ModelUsage, RunDir, WatchdogStop};
+use longhaul_store::{RunDir, WatchdogStop};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -79,17 +79,6 @@ pub struct SummaryOutput {
     pub outcome: SummaryResult,
     /// Cost of the request.
     pub total_cost_usd: Dollars,
-}
-
-/// Returns the costs of an attempt that has not ended, as last published by its supervisor.
-fn live_usage(files: &AttemptDir) -> Usage {
-    let models = files.read_or_default::<Vec<ModelUsage>>().into_iter();
-    let costs = models.map(|ModelUsage { cost, estimated_cost, .. }| Usage {
-        reported_cost: cost.0,
-        estimated_cost: estimated_cost.0,
-        ..Usage::default()
-    });
-    costs.fold(Usage::default(), Usage::plus)
 }
 
 impl Attempt {

@@ -34,14 +34,16 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     let Loaded { show_output: output, history } = loaded;
     let mut out = format!("{}\n", output.id);
     let outcome_text = match (history.state().outcome(), &history.state().phase) {
-        (Some(outcome), _) => {
-            format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified))
-        }
+        (Some(outcome), _) => match output.errors.first() {
+            Some(reason) => format!("{} ({reason})", outcome.kind),
+            None => format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified)),
+        },
         (None, Phase::Suspended { source, .. }) => format!("suspended by {}", source.signal()),
         (None, _) if output.supervised => "unfinished".to_owned(),
         (None, _) => "unfinished, without a supervisor".to_owned(),
     };
     line(&mut out, "outcome", &outcome_text);
+    error_lines(&mut out, &output.errors);
     if let Some(name) = &output.name {
         line(&mut out, "name", name);
     }
@@ -76,9 +78,7 @@ pub fn summary(output: &ShowOutput, report: &RunReport, colors: Colors) -> Strin
     let mut out = answer(report);
     out += &format!("{}\n", output.id);
     outcome_line(&mut out, &finish(report), Some(report.outcome.kind), colors);
-    for error in report.errors.iter().skip(1) {
-        lines(&mut out, "error", one_line(error).lines().map(str::to_owned));
-    }
+    error_lines(&mut out, &report.errors);
     // A failed run lists these tasks among its errors.
     let is_done = report.outcome.kind == OutcomeKind::Done;
     for task in report.background_stopped.iter().filter(|_| is_done) {
@@ -150,6 +150,13 @@ pub(super) fn outcome_line(out: &mut String, text: &str, kind: Option<OutcomeKin
         outcome = outcome.replacen(kind.as_str(), &colors.styled(kind.as_str(), outcome_style(kind)), 1);
     }
     *out += &outcome;
+}
+
+/// Writes the errors after the reason, which the outcome names.
+fn error_lines(out: &mut String, errors: &[String]) {
+    for error in errors.iter().skip(1) {
+        lines(out, "error", one_line(error).lines().map(str::to_owned));
+    }
 }
 
 pub(super) fn lines(out: &mut String, name: &str, values: impl Iterator<Item = String>) {
@@ -263,7 +270,7 @@ fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &Ti
     let mut row = |cells: [&str; 6]| {
         let [number, start, strategy, duration, end, cost] = cells;
         let row =
-            format!("  {number:>3}  {start:<8}  {strategy:<8}  {duration:<7}  {end:<end_chars$}  {cost:>8}");
+            format!("  {number:>2}  {start:<8}  {strategy:<8}  {duration:<7}  {end:<end_chars$}  {cost:>7}");
         out.push_str(row.trim_end());
         out.push('\n');
     };

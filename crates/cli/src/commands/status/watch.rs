@@ -36,6 +36,8 @@ struct Board {
     workflows: Vec<WorkflowStatus>,
     /// Runs by directory, which sorts them by day.
     runs: BTreeMap<PathBuf, Watched>,
+    /// Whether all of them were read once.
+    is_complete: bool,
 }
 
 /// Runs the command and returns the exit code of the signal that ends it.
@@ -76,6 +78,7 @@ async fn follow_all(home: &Home, region: Rc<Region<Board>>) -> Result<u8, Failur
                         (dir, followed)
                     });
                 }
+                region.update(|board| board.is_complete = true);
             }
         }
     }
@@ -142,6 +145,9 @@ fn on_follow_end(region: &Region<Board>, dir: &RunDir, followed: Result<RunRepor
 
 /// Returns the lines of all workflows, then those of all runs, both newest first. Runs that do not fit are counted.
 fn frame(board: &Board, width: usize, height: usize) -> Vec<String> {
+    if !board.is_complete {
+        return Vec::new();
+    }
     if board.workflows.is_empty() && board.runs.is_empty() {
         return vec![envelope_text::fit("no unfinished runs; new runs appear here, Ctrl-C exits", width)];
     }

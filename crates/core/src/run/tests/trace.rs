@@ -587,7 +587,7 @@ impl TraceRun<'_> {
             Action::StartReview(ReviewPlan { review, check, remaining, .. }) => {
                 format!("> review {review} of check {check}{}", remaining_text(*remaining))
             }
-            Action::StopCheck => "> stop check".to_owned(),
+            Action::StopCheck { .. } => "> stop check".to_owned(),
             Action::Spawn(plan) if plan.with_summary => format!("> spawn {}, with summary", plan.attempt),
             Action::Spawn(plan) => format!("> spawn {}", plan.attempt),
             Action::SendPrompt(prompt, _) => format!("> send {}", prompt_text(*prompt)),

@@ -7,11 +7,16 @@ use super::{DoneRun, WorktreeError, WorktreeStart, Worktrees, remove_locks, repe
 use crate::git::{Git, GitError, paths};
 use std::collections::BTreeSet;
 
+/// The mode of an entry that names a commit of another repository.
+const GITLINK_MODE: &str = "160000";
+
 pub(super) enum Unmerged {
     /// Its branch conflicts with the project in these files.
     Conflicts(Vec<String>),
     /// The run left conflicts of its own in these files.
     OwnConflicts(Vec<String>),
+    /// It names commits of these repositories inside the worktree, which the project does not have.
+    NestedWork(Vec<String>),
     /// The project is no longer on the branch that the worktree started from.
     OtherBranch(String),
     /// The commit that the worktree started from is no longer part of the project's branch.
@@ -75,6 +80,10 @@ impl Worktrees {
             return Ok(Some(tip.to_owned()));
         }
         check_start(git, &start, base)?;
+        let nested = self.missing_nested_commits(git, &start.commit, &result)?;
+        if !nested.is_empty() {
+            return Err(Unmerged::NestedWork(nested));
+        }
         if is_ancestor(git, tip, &result)? {
             return Ok(Some(result));
         }
@@ -90,6 +99,24 @@ impl Worktrees {
         }
         let message = format!("Merge branch '{}'\n\n{}", self.branch(&run.run), run.title);
         Ok(Some(git.line(&["commit-tree", &tree, "-p", tip, "-p", &result, "-m", &message])?))
+    }
+
+    /// Returns the submodules and other repositories whose commit a result changed to one that exists only in the
+    /// worktree. No git runs in these repositories, because an agent can have configured commands in them.
+    fn missing_nested_commits(&self, git: &Git, start: &str, result: &str) -> Result<Vec<String>, GitError> {
+        let changed = git.call(&["diff", "--raw", "--no-abbrev", "--no-renames", "-z", start, result])?;
+        let mut missing = Vec::new();
+        let mut parts = paths(&changed).map(|part| String::from_utf8_lossy(part).into_owned());
+        // Each change has two parts: `:100644 160000 OLD NEW M` and the path.
+        while let (Some(change), Some(path)) = (parts.next(), parts.next()) {
+            let fields: Vec<&str> = change.split(' ').collect();
+            let [_, GITLINK_MODE, _, commit, _] = fields[..] else { continue };
+            let own = self.top.join(&path);
+            if !own.join(".git").exists() || git.in_dir(&own).ask(&["cat-file", "-e", commit])?.is_none() {
+                missing.push(path);
+            }
+        }
+        Ok(missing)
     }
 
     /// Commits what the run left uncommitted, and returns its last commit, which its branch then names.
@@ -136,6 +163,12 @@ impl Worktrees {
                 Unmerged::OwnConflicts(files) => format!(
                     " The run left conflicts in {}: resolve and commit them in {}.",
                     listed(files),
+                    self.path(&run.run).display()
+                ),
+                Unmerged::NestedWork(repositories) => format!(
+                    " {branch} names commits of {} that exist only in {}: fetch them from there into the submodules of \
+                     the project, or commit the files themselves.",
+                    listed(repositories),
                     self.path(&run.run).display()
                 ),
                 Unmerged::OtherBranch(branch) => {

@@ -206,6 +206,27 @@ fn worktree_that_git_refuses_to_remove_stays_and_its_later_work_is_merged() {
     assert_eq!((project.read("b.txt").as_deref(), project.worktree_count()), (Some("later\n"), 1));
 }
 
+#[test]
+fn commits_of_nested_repositories_are_not_left_behind() {
+    let project = Project::new();
+    let run = project.work(1, &[]);
+    let nested = project.worktrees.path(&run.run).join("lib");
+    fs::create_dir(&nested).expect("a directory");
+    git(&nested, &["init", "--quiet"]);
+    fs::write(nested.join("work.txt"), "work\n").expect("a file");
+    git(&nested, &["add", "--all"]);
+    git(&nested, &["commit", "--quiet", "-m", "work"]);
+    let merge = || project.worktrees.merge(std::slice::from_ref(&run));
+    let problem = merge().expect_err("its commit is only in the worktree");
+    assert!(problem.contains("names commits of lib that exist only in "), "{problem}");
+    assert_eq!((project.status(), project.worktree_count()), (String::new(), 2));
+    assert!(nested.join("work.txt").exists());
+    // As a submodule of the project, or a clone in it, has the commit after a fetch.
+    git(&project.top, &["clone", "--quiet", &nested.to_string_lossy(), "lib"]);
+    assert_eq!(merge(), Ok(()));
+    assert!(project.git(&["ls-files", "--stage", "lib"]).starts_with("160000 "));
+}
+
 /// Git removes what it can, then its entry, and fails.
 #[test]
 fn worktree_with_a_read_only_directory_is_removed() {

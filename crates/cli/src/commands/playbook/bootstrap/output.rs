@@ -8,7 +8,7 @@ use longhaul_core::{Dollars, Rfc3339, Usd};
 use longhaul_playbook::Judge;
 use longhaul_playbook::bootstrap::{BootstrapPlan, PastSession, PlannedSession, SkipReason};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Output of the command.
 #[derive(Debug, Serialize)]
@@ -17,7 +17,7 @@ pub struct BootstrapOutput {
     /// Whether nothing was done. The other fields then describe the plan.
     dry_run: bool,
     /// Directory whose playbook learns.
-    project: PathBuf,
+    project: String,
     /// Model of the judge.
     model: String,
     /// Sessions to learn from, in order.
@@ -39,7 +39,7 @@ pub struct BootstrapOutput {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Session {
     /// Path of the transcript.
-    transcript: PathBuf,
+    transcript: String,
     /// Size of the transcript.
     bytes: u64,
     /// Time of the last write.
@@ -76,9 +76,9 @@ pub enum SessionProgress {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Skipped {
     /// Path of the transcript.
-    transcript: PathBuf,
+    transcript: String,
     /// Reason in one word: learned, nothing_new, no_messages, sub_agent, too_large, too_old, beyond_limit,
-    /// foreign, unreadable.
+    /// foreign, judging_failed, unreadable.
     reason: &'static str,
     /// Reason, for people.
     message: String,
@@ -92,7 +92,7 @@ impl BootstrapOutput {
         plan: &BootstrapPlan,
     ) -> BootstrapOutput {
         let session = |planned: &PlannedSession| Session {
-            transcript: planned.session.path.clone(),
+            transcript: planned.session.path.display().to_string(),
             bytes: planned.session.bytes,
             last_written_at: planned.session.at.into(),
             estimated_tokens: planned.estimate.tokens.total(),
@@ -101,13 +101,18 @@ impl BootstrapOutput {
             message: None,
         };
         let skipped = |(session, reason): &(PastSession, SkipReason)| Skipped {
-            transcript: session.path.clone(),
+            transcript: session.path.display().to_string(),
             reason: reason.into(),
-            message: reason.to_string(),
+            message: match reason {
+                SkipReason::JudgingFailed => {
+                    format!("{reason}; to retry: longhaul playbook learn --retry-failed")
+                }
+                _ => reason.to_string(),
+            },
         };
         BootstrapOutput {
             dry_run: args.dry_run,
-            project: project.to_owned(),
+            project: project.display().to_string(),
             model: judge.model().to_owned(),
             sessions: plan.included.iter().map(session).collect(),
             skipped: plan.skipped.iter().map(skipped).collect(),
@@ -136,7 +141,7 @@ impl BootstrapOutput {
             self.count(SessionProgress::Open) == self.sessions.len() as u64 && self.stopped.is_none();
         for session in &self.sessions {
             let Session { transcript, bytes: length, estimated_tokens, message, .. } = session;
-            let (name, length) = (transcript.display(), bytes(*length));
+            let (name, length) = (transcript, bytes(*length));
             let message = match (session.result, message) {
                 (SessionProgress::Open, _) => format!("{length}, about {estimated_tokens} tokens"),
                 (SessionProgress::Learned, message) => describe("learned", message),
@@ -147,7 +152,7 @@ impl BootstrapOutput {
             text += &format!("{name}: {message}\n");
         }
         for Skipped { transcript, message, .. } in &self.skipped {
-            text += &format!("{}: skipped: {message}\n", transcript.display());
+            text += &format!("{}: skipped: {message}\n", transcript);
         }
         let (sessions, skipped) = (self.sessions.len() as u64, self.skipped.len());
         if is_plan {
