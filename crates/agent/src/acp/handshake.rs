@@ -79,9 +79,14 @@ pub(super) fn initialize() -> Vec<u8> {
     rpc::request(INITIALIZE, AGENT_METHOD_NAMES.initialize, &request)
 }
 
+/// Returns the id of prompt number `number` of this process.
+pub(super) fn prompt_id(number: u32) -> String {
+    format!("{PROMPT}{number}")
+}
+
 /// Returns the request that sends prompt number `number` of this process.
 pub(super) fn prompt(session: &SessionId, number: u32, text: &str) -> AgentRequest {
-    let id = format!("{PROMPT}{number}");
+    let id = prompt_id(number);
     let request = PromptRequest::new(session.to_string(), vec![ContentBlock::from(text)]);
     let line = rpc::request(&id, AGENT_METHOD_NAMES.session_prompt, &request);
     AgentRequest { id, line }
@@ -97,7 +102,15 @@ impl Handshake {
             model: start.spec.model.clone(),
             prompt: start.prompt.to_owned(),
         });
-        self.sent.extend(start.sent.iter().cloned());
+    }
+
+    pub(super) fn add_sent(&mut self, requests: Vec<String>) {
+        self.sent.extend(requests);
+    }
+
+    /// Returns whether this prompt was sent, which is assumed if the stream is read without its requests.
+    pub(super) fn has_sent_prompt(&self, number: u32) -> bool {
+        self.sent.is_empty() || self.sent.contains(&prompt_id(number))
     }
 
     pub(super) fn has_history(&self) -> bool {

@@ -64,14 +64,14 @@ impl Permissions {
         }
     }
 
-    /// Records the end of a call. A call that ran although it was denied, or that would have been denied with its
-    /// final input, is a lapse.
-    pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall, failed: bool) {
+    /// Records the end of a call. Returns whether it is a lapse unless it failed: it was denied, or would have been
+    /// denied with its final input.
+    pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall) -> bool {
         self.pending.remove(id);
         // If the agent did not ask, its own settings allowed the call.
         let was_allowed = call.verdict.is_none_or(|verdict| verdict == CallVerdict::Allowed);
-        let is_lapse = !was_allowed || self.verdict(call, true) == CallVerdict::Denied;
-        self.lapsed |= is_lapse && !failed && !self.guards.is_empty();
+        let is_denied = !was_allowed || self.verdict(call, true) == CallVerdict::Denied;
+        is_denied && !self.guards.is_empty()
     }
 
     pub(super) fn on_exchange_end(&mut self) {

@@ -126,6 +126,8 @@ impl AcpDecoder {
         // How far they got is unknown.
         for (id, mut call) in mem::take(&mut self.calls.open) {
             call.start(&id, &mut self.side_effects, &self.effects);
+            let is_lapse = self.permissions.on_call_end(&id, &call);
+            self.calls.add_ended(&id, is_lapse);
         }
         self.snapshot.tool = None;
         self.snapshot.activity.clear();

@@ -20,8 +20,8 @@ fn decoder(guards: Guards) -> AcpDecoder {
 fn begin(decoder: &mut AcpDecoder, spec: &RunSpec, session: SessionPlan, sent: &[&str]) {
     let plan = AttemptPlan::new(1, session, PromptKind::Task);
     let prompt = spec.prompt.clone();
-    let sent = sent.iter().map(ToString::to_string).collect();
-    decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt, sent });
+    decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt });
+    decoder.add_sent(sent.iter().map(ToString::to_string).collect());
 }
 
 fn feed(decoder: &mut AcpDecoder, lines: &[&str]) -> Vec<Notice> {
@@ -171,12 +171,107 @@ fn stop_reasons_and_errors_are_classified() {
     assert_eq!(classify(&evidence(&[text("Oops."), mark, end])), Some(Fault::ServerError));
 }
 
+/// Returns the decoder of an agent that finished its work with the call `c1` and then sent these lines, with the notices
+/// about them.
+fn after_answer(guards: Guards, sent: &[&str], late: &[String]) -> (AcpDecoder, Vec<Notice>) {
+    let mut decoder = decoder(guards);
+    let sent: Vec<&str> = ["longhaul-session", "longhaul-prompt-1"].iter().chain(sent).copied().collect();
+    begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), &sent);
+    let end = answer(json!({"stopReason": "end_turn"}));
+    feed(&mut decoder, &[INITIALIZED, OPENED, &call("c1", "execute", "completed"), &text("Done."), &end]);
+    let notices = feed(&mut decoder, &late.iter().map(String::as_str).collect::<Vec<_>>());
+    (decoder, notices)
+}
+
 #[test]
-fn work_after_the_last_result_is_unfinished() {
-    let lines = [text("Done."), answer(json!({"stopReason": "end_turn"})), text("And")];
-    let evidence = evidence(&lines);
-    assert!(evidence.exchange_open);
-    assert_eq!(classify(&evidence), Some(Fault::Interrupted));
+fn only_a_prompt_opens_an_exchange() {
+    let check = |late: &[String], sent: &[&str], expected: Option<Fault>| {
+        let (mut decoder, notices) = after_answer(Guards::default(), sent, late);
+        let has_started =
+            notices.contains(&Notice::ExchangeStarted) || notices.contains(&Notice::ToolStarted);
+        assert_eq!(has_started, expected.is_some(), "{late:?} {notices:?}");
+        assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), expected, "{late:?}");
+        assert_eq!(decoder.snapshot().results, 1);
+        assert_eq!(decoder.snapshot().result.as_deref(), Some("Done."));
+    };
+    let thought =
+        update(json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "x"}}));
+    let late = [
+        text("\n"),
+        thought,
+        call("c2", "execute", "completed"),
+        answer(json!({"stopReason": "end_turn"})),
+        text("More."),
+    ];
+    late.iter().for_each(|line| check(std::slice::from_ref(line), &[], None));
+    check(&late, &[], None);
+    check(&late, &["longhaul-prompt-2"], Some(Fault::Interrupted));
+    // The agent sent this before it read the prompt.
+    check(&late[3..4], &["longhaul-prompt-2"], None);
+}
+
+#[test]
+fn prompt_of_an_open_session_is_counted_as_sent() {
+    let (mut decoder, _) = after_answer(Guards::default(), &[], &[]);
+    assert_eq!(decoder.add_prompt().as_deref(), Some("longhaul-prompt-2"));
+    assert!(feed(&mut decoder, &[&text("Again.")]).contains(&Notice::ExchangeStarted));
+    let end = answer(json!({"stopReason": "end_turn"})).replace("prompt-1", "prompt-2");
+    feed(&mut decoder, &[&end, &text("Late.")]);
+    assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), None);
+    assert_eq!(decoder.snapshot().result.as_deref(), Some("Again."));
+}
+
+/// An agent may work by itself after its answer.
+#[test]
+fn work_after_the_answer_is_recorded() {
+    let late = [call("c2", "execute", "in_progress"), text("I push in the background.")];
+    let (mut decoder, _) = after_answer(Guards::default(), &[], &late);
+    assert_eq!(decoder.evidence(Exit::Signal(15), "").usage.truncated_messages, 3);
+    let unresolved = |decoder: &AcpDecoder| decoder.side_effects().unresolved.iter().len();
+    assert_eq!((decoder.side_effects().calls, unresolved(&decoder)), (2, 1));
+    feed(&mut decoder, &[&call("c2", "execute", "completed")]);
+    assert_eq!((decoder.side_effects().calls, unresolved(&decoder)), (2, 0));
+}
+
+#[test]
+fn late_statement_about_a_call_ends_it_at_most_once() {
+    let end = |status: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": status, "content": []}),
+        )
+    };
+    let calls = |lines: &[String]| {
+        let mut decoder = decoder(Guards::default());
+        feed(&mut decoder, &[INITIALIZED, OPENED]);
+        feed(&mut decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let effects = decoder.side_effects();
+        (effects.calls, effects.ended.iter().len(), effects.unresolved.iter().len())
+    };
+    let done = answer(json!({"stopReason": "end_turn"}));
+    let start = call("c1", "execute", "in_progress");
+    assert_eq!(
+        calls(&[start.clone(), end("completed"), end("completed"), done.clone(), end("completed")]),
+        (1, 1, 0)
+    );
+    // The call was open when the exchange ended.
+    assert_eq!(calls(&[start.clone(), done.clone(), end("in_progress")]), (1, 0, 1));
+    assert_eq!(calls(&[start.clone(), done.clone(), end("completed"), end("completed")]), (1, 1, 0));
+    // Another call with the same id.
+    assert_eq!(calls(&[start.clone(), end("completed"), start, end("completed")]), (2, 2, 0));
+
+    let lapses = |allowed: &str, late: &str| {
+        let guards = Guards { allow_tools: vec![allowed.parse().expect("a pattern")], ..Guards::default() };
+        let mut decoder = decoder(guards);
+        feed(
+            &mut decoder,
+            &[INITIALIZED, OPENED, &call("c1", "execute", "in_progress"), &text("Done."), &done],
+        );
+        feed(&mut decoder, &[&end(late)]);
+        decoder.evidence(Exit::Signal(15), "").guard_lapsed
+    };
+    assert!(!lapses("Bash", "completed"));
+    assert!(lapses("Read", "completed"));
+    assert!(!lapses("Read", "failed"));
 }
 
 #[test]
