@@ -346,8 +346,47 @@ fn guards_answer_questions_and_fail_closed() {
         "failed",
         unavailable,
     );
+    // Options that cannot be read are skipped.
+    let unknown = json!({"optionId": "a", "name": "A", "kind": "allow_forever"});
+    let nameless = json!({"optionId": 7, "name": "B", "kind": "allow_once"});
+    let mixed = json!([null, unknown, nameless, option("allow_once"), option("reject_once")]);
+    check(guards(&["Bash"], &[]), "execute", &mixed, "allow_once", "completed", None);
+    check(guards(&["Read"], &[]), "execute", &mixed, "reject_once", "failed", None);
+    for unusable in [json!([unknown, nameless]), json!([null, {"kind": "allow_once"}]), Value::Null] {
+        check(guards(&["Bash"], &[]), "execute", &unusable, "cancelled", "failed", unavailable);
+        check(guards(&["Read"], &[]), "execute", &unusable, "cancelled", "failed", None);
+    }
     // The agent ignored the answer.
     check(guards(&["Read"], &[]), "execute", &all, "reject_once", "completed", Some(Fault::GuardLapsed));
+}
+
+#[test]
+fn each_question_is_answered() {
+    let guards = Guards { allow_tools: vec!["*".parse().expect("a pattern")], ..Guards::default() };
+    let mut decoder = decoder(guards);
+    let question = |id: u32, call: Value| {
+        let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+            "params": {"sessionId": "s1", "toolCall": call, "options": options}})
+        .to_string()
+    };
+    let call = json!({"toolCallId": "c1", "kind": "execute", "title": "t", "rawInput": {"command": "ls"}});
+    let questions = [question(1, call.clone()), question(2, call), question(3, json!({"kind": "execute"}))];
+    feed(&mut decoder, &[INITIALIZED, OPENED]);
+    feed(&mut decoder, &questions.each_ref().map(String::as_str));
+    let replies = decoder.take_replies().into_iter().map(|reply| {
+        let reply: Value = serde_json::from_slice(&reply).expect("a reply is JSON");
+        let outcome = &reply["result"]["outcome"];
+        format!(
+            "{} {}",
+            reply["id"],
+            outcome["optionId"].as_str().unwrap_or(outcome["outcome"].as_str().unwrap_or("-"))
+        )
+    });
+    // The last question names no call.
+    assert_eq!(replies.collect::<Vec<_>>(), ["1 yes", "2 yes", "3 cancelled"]);
+    feed(&mut decoder, &[&text("Done."), &answer(json!({"stopReason": "end_turn"}))]);
+    assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(Fault::Permission));
 }
 
 #[test]
