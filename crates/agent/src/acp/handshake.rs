@@ -55,6 +55,8 @@ pub(super) struct Handshake {
     resumes: bool,
     loads: bool,
     pub(super) session: Option<SessionId>,
+    /// Why an answer that is no error cannot be used, for people.
+    pub(super) problem: Option<String>,
     pub(super) agent_name: String,
     pub(super) agent_version: Option<String>,
     pub(super) model: Option<String>,
@@ -129,6 +131,11 @@ impl Handshake {
             Stage::Initialize => self.on_initialized(result),
             Stage::Session => {
                 self.on_session(result);
+                // A stream that is read without its settings names a resumed session only in its updates.
+                if self.session.is_none() && self.start.is_some() {
+                    self.problem = Some("the agent named no usable session".to_owned());
+                    return false;
+                }
                 self.request_mode()
             }
             Stage::Mode => self.request_model(),
@@ -141,6 +148,12 @@ impl Handshake {
     }
 
     fn on_initialized(&mut self, result: &Value) -> bool {
+        let version = result.get("protocolVersion").and_then(Value::as_u64);
+        if let Some(version) = version.filter(|version| *version != 1) {
+            self.problem =
+                Some(format!("the agent speaks version {version} of the protocol; Longhaul needs 1"));
+            return false;
+        }
         let Ok(response) = serde_json::from_value::<InitializeResponse>(result.clone()) else { return false };
         if let Some(info) = response.agent_info {
             (self.agent_name, self.agent_version) = (info.name, Some(info.version));

@@ -73,8 +73,9 @@ impl AcpDecoder {
             (Stage::Mode, _) => Some(StartupError::UnknownPermissionMode),
             (Stage::Model | Stage::Prompt, _) => None,
         };
-        if let Some(choices) = self.handshake.choices(stage) {
-            self.snapshot.push_error(&choices);
+        let problem = self.handshake.problem.take();
+        if let Some(explanation) = problem.or_else(|| self.handshake.choices(stage)) {
+            self.snapshot.push_error(&explanation);
         }
         let failure = match stage {
             Stage::Mode | Stage::Model => UNKNOWN_MODEL,

@@ -562,6 +562,26 @@ fn setting_that_the_agent_does_not_offer_is_named() {
 }
 
 #[test]
+fn start_that_cannot_continue_is_explained() {
+    let check = |answers: &[&str], expected: &[&str]| {
+        let mut decoder = decoder(Guards::default());
+        begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), &[]);
+        let notices = feed(&mut decoder, answers);
+        assert!(notices.contains(&Notice::Idle), "{answers:?}");
+        assert!(due(&mut decoder).iter().all(|(method, _)| method == "session/new"), "{answers:?}");
+        assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(Fault::AgentUnusable));
+        assert_eq!(decoder.snapshot().errors, expected);
+    };
+    let version =
+        r#"{"id":"longhaul-initialize","result":{"protocolVersion":2,"info":{"name":"a","version":"1"}}}"#;
+    check(&[version], &["the agent speaks version 2 of the protocol; Longhaul needs 1"]);
+    let unusable = ["the agent named no usable session"];
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","result":{}}"#], &unusable);
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","result":{"sessionId":"urn:uuid:1/2 x"}}"#], &unusable);
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","error":{"code":-32603,"message":"No."}}"#], &["No."]);
+}
+
+#[test]
 fn stated_cost_lacks_only_messages_after_it() {
     let stated = |input: u64, output: u64| json!({"totalTokens": input + output, "inputTokens": 0, "cachedReadTokens": input, "outputTokens": output});
     let chunk = |id: &str, text: &str| {
