@@ -224,13 +224,10 @@ impl AcpDecoder {
         FailureTable::bundled().find(&self.handshake.agent_name, facts)
     }
 
-    /// Returns whether the program is no agent: it failed without a message.
+    /// Returns whether the program is no agent: it exited on its own without a message.
     fn startup_by_exit(&self, exit: Exit) -> Option<StartupError> {
-        let failed = match exit {
-            Exit::Code(code) => ![129, 143].contains(&code) && (code != 0 || self.snapshot.invalid_lines > 0),
-            Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => false,
-        };
-        (failed && self.snapshot.events.is_empty()).then_some(StartupError::NotAnAgent)
+        let exited = matches!(exit, Exit::Code(code) if ![129, 143].contains(&code));
+        (exited && self.snapshot.events.is_empty()).then_some(StartupError::NotAnAgent)
     }
 }
 

@@ -582,6 +582,22 @@ fn start_that_cannot_continue_is_explained() {
 }
 
 #[test]
+fn program_that_exits_without_a_message_is_no_agent() {
+    let check = |lines: &[&str], exit: Exit, expected: Fault| {
+        let mut decoder = decoder(Guards::default());
+        feed(&mut decoder, lines);
+        assert_eq!(classify(&decoder.evidence(exit, "")), Some(expected), "{lines:?} {exit:?}");
+    };
+    for code in [0, 3] {
+        check(&[], Exit::Code(code), Fault::AgentUnusable);
+        check(&["Usage: agent"], Exit::Code(code), Fault::AgentUnusable);
+    }
+    check(&[INITIALIZED], Exit::Code(0), Fault::Interrupted);
+    check(&[], Exit::Code(143), Fault::Interrupted);
+    check(&[], Exit::Signal(15), Fault::Interrupted);
+}
+
+#[test]
 fn stated_cost_lacks_only_messages_after_it() {
     let stated = |input: u64, output: u64| json!({"totalTokens": input + output, "inputTokens": 0, "cachedReadTokens": input, "outputTokens": output});
     let chunk = |id: &str, text: &str| {
