@@ -171,8 +171,8 @@ fn stop_reasons_and_errors_are_classified() {
     assert_eq!(classify(&evidence(&[text("Oops."), mark, end])), Some(Fault::ServerError));
 }
 
-/// Returns the decoder of an agent that finished its work with the call `c1` and then sent these lines, with the notices
-/// about them.
+/// Returns the decoder of an agent that finished its work with the call `c1` and then sent these lines, with the
+/// notices about them.
 fn after_answer(guards: Guards, sent: &[&str], late: &[String]) -> (AcpDecoder, Vec<Notice>) {
     let mut decoder = decoder(guards);
     let sent: Vec<&str> = ["longhaul-session", "longhaul-prompt-1"].iter().chain(sent).copied().collect();
