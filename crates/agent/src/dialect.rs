@@ -108,6 +108,16 @@ pub trait Decoder: Send {
     /// Must be called before the decoder of a live agent is fed.
     fn begin(&mut self, _start: SessionStart<'_>) {}
 
+    /// Records the ids of requests that were sent to the agent of this attempt. Must be called before the decoder is
+    /// fed, unless the stream is read without its requests.
+    fn add_sent(&mut self, _requests: Vec<String>) {}
+
+    /// Records that a prompt is about to be sent in the open session. Returns the id of its request, or `None` if the
+    /// protocol has no such ids.
+    fn add_prompt(&mut self) -> Option<String> {
+        None
+    }
+
     /// Returns the requests that are due, each once. A request must not be sent twice, because the agent may be
     /// working on it.
     fn take_requests(&mut self) -> Vec<AgentRequest> {
@@ -177,8 +187,6 @@ pub struct SessionStart<'a> {
     pub plan: &'a AttemptPlan,
     /// The text of the first prompt.
     pub prompt: &'a str,
-    /// Ids of the requests that an earlier supervisor of this attempt sent.
-    pub sent: Vec<String>,
 }
 
 /// A request to the agent.

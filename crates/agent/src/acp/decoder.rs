@@ -1,13 +1,14 @@
 //! Decodes the stream of one process: message by message into notices, and at the end into evidence.
 //!
 //! Updates before the session is open repeat its history and are not counted. After that, output of the model
-//! shows an open exchange, which ends with the answer to its prompt.
+//! shows an open exchange if a prompt was sent. The exchange ends with the answer to this prompt. Later output counts,
+//! but opens no exchange: agents send updates late, and some work in the background.
 
 mod answers;
 mod updates;
 
 use super::failure_table::FailureTable;
-use super::handshake::{Handshake, Stage};
+use super::handshake::{Handshake, Stage, prompt_id};
 use super::permissions::Permissions;
 use super::rpc::{self, Incoming};
 use super::tool_calls::AcpCalls;
@@ -54,6 +55,16 @@ impl Decoder for AcpDecoder {
     fn begin(&mut self, start: SessionStart<'_>) {
         self.permissions.set_dir(&start.spec.cwd.to_string_lossy());
         self.handshake.begin(&start);
+    }
+
+    fn add_sent(&mut self, requests: Vec<String>) {
+        self.handshake.add_sent(requests);
+    }
+
+    fn add_prompt(&mut self) -> Option<String> {
+        let id = prompt_id(self.prompt_number());
+        self.handshake.add_sent(vec![id.clone()]);
+        Some(id)
     }
 
     fn feed(&mut self, bytes: &[u8], out: &mut Vec<Notice>) {
@@ -138,6 +149,10 @@ impl AcpDecoder {
         let notices_before = out.len();
         match incoming {
             Incoming::Answer { id, result } => match Stage::of(&id) {
+                // A second answer to a prompt ends no exchange.
+                Some(Stage::Prompt) if id != prompt_id(self.prompt_number()) => {
+                    self.snapshot.unknown_events += 1;
+                }
                 Some(stage) => self.answer(stage, result, out),
                 None => self.snapshot.unknown_events += 1,
             },
@@ -176,6 +191,11 @@ impl AcpDecoder {
         }
     }
 
+    /// Returns the number of the first prompt without an answer, whether it was sent or not.
+    fn prompt_number(&self) -> u32 {
+        self.snapshot.results + 1
+    }
+
     /// Returns whether an update is new work in the session. Learns the id of a resumed session from it if the
     /// stream is read without its settings.
     fn is_ours(&mut self, update: &SessionNotification, out: &mut Vec<Notice>) -> bool {
@@ -204,13 +224,10 @@ impl AcpDecoder {
         FailureTable::bundled().find(&self.handshake.agent_name, facts)
     }
 
-    /// Returns whether the program is no agent: it failed without a message.
+    /// Returns whether the program is no agent: it exited on its own without a message.
     fn startup_by_exit(&self, exit: Exit) -> Option<StartupError> {
-        let failed = match exit {
-            Exit::Code(code) => ![129, 143].contains(&code) && (code != 0 || self.snapshot.invalid_lines > 0),
-            Exit::Signal(_) | Exit::Unobserved | Exit::NeverSpawned => false,
-        };
-        (failed && self.snapshot.events.is_empty()).then_some(StartupError::NotAnAgent)
+        let exited = matches!(exit, Exit::Code(code) if ![129, 143].contains(&code));
+        (exited && self.snapshot.events.is_empty()).then_some(StartupError::NotAnAgent)
     }
 }
 

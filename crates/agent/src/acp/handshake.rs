@@ -55,6 +55,8 @@ pub(super) struct Handshake {
     resumes: bool,
     loads: bool,
     pub(super) session: Option<SessionId>,
+    /// Why an answer that is no error cannot be used, for people.
+    pub(super) problem: Option<String>,
     pub(super) agent_name: String,
     pub(super) agent_version: Option<String>,
     pub(super) model: Option<String>,
@@ -79,9 +81,14 @@ pub(super) fn initialize() -> Vec<u8> {
     rpc::request(INITIALIZE, AGENT_METHOD_NAMES.initialize, &request)
 }
 
+/// Returns the id of prompt number `number` of this process.
+pub(super) fn prompt_id(number: u32) -> String {
+    format!("{PROMPT}{number}")
+}
+
 /// Returns the request that sends prompt number `number` of this process.
 pub(super) fn prompt(session: &SessionId, number: u32, text: &str) -> AgentRequest {
-    let id = format!("{PROMPT}{number}");
+    let id = prompt_id(number);
     let request = PromptRequest::new(session.to_string(), vec![ContentBlock::from(text)]);
     let line = rpc::request(&id, AGENT_METHOD_NAMES.session_prompt, &request);
     AgentRequest { id, line }
@@ -97,7 +104,15 @@ impl Handshake {
             model: start.spec.model.clone(),
             prompt: start.prompt.to_owned(),
         });
-        self.sent.extend(start.sent.iter().cloned());
+    }
+
+    pub(super) fn add_sent(&mut self, requests: Vec<String>) {
+        self.sent.extend(requests);
+    }
+
+    /// Returns whether this prompt was sent, which is assumed if the stream is read without its requests.
+    pub(super) fn has_sent_prompt(&self, number: u32) -> bool {
+        self.sent.is_empty() || self.sent.contains(&prompt_id(number))
     }
 
     pub(super) fn has_history(&self) -> bool {
@@ -116,6 +131,11 @@ impl Handshake {
             Stage::Initialize => self.on_initialized(result),
             Stage::Session => {
                 self.on_session(result);
+                // A stream that is read without its settings names a resumed session only in its updates.
+                if self.session.is_none() && self.start.is_some() {
+                    self.problem = Some("the agent named no usable session".to_owned());
+                    return false;
+                }
                 self.request_mode()
             }
             Stage::Mode => self.request_model(),
@@ -128,6 +148,12 @@ impl Handshake {
     }
 
     fn on_initialized(&mut self, result: &Value) -> bool {
+        let version = result.get("protocolVersion").and_then(Value::as_u64);
+        if let Some(version) = version.filter(|version| *version != 1) {
+            self.problem =
+                Some(format!("the agent speaks version {version} of the protocol; Longhaul needs 1"));
+            return false;
+        }
         let Ok(response) = serde_json::from_value::<InitializeResponse>(result.clone()) else { return false };
         if let Some(info) = response.agent_info {
             (self.agent_name, self.agent_version) = (info.name, Some(info.version));

@@ -5,11 +5,12 @@ use super::rpc;
 use super::tool_calls::{AcpCall, AcpCalls, CallVerdict, OTHER};
 use crate::{GuardedCall, Guards, Verdict};
 use agent_client_protocol_schema::{
-    PermissionOption, PermissionOptionKind, RequestId, RequestPermissionOutcome, RequestPermissionRequest,
-    RequestPermissionResponse, SelectedPermissionOutcome,
+    PermissionOption, PermissionOptionKind, RequestId, RequestPermissionOutcome, RequestPermissionResponse,
+    SelectedPermissionOutcome, ToolCallUpdate,
 };
+use serde::Deserialize;
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::mem;
 
 // An agent asks about a handful of calls at once.
 const PENDING_MAX: usize = 1024;
@@ -18,8 +19,8 @@ const PENDING_MAX: usize = 1024;
 pub(super) struct Permissions {
     guards: Guards,
     cwd: String,
-    /// Answers by call, until the call ends. The line is `None` once it is sent.
-    pending: BTreeMap<String, Option<Vec<u8>>>,
+    /// Answers that are not sent, each with the id of its call.
+    pending: Vec<(String, Vec<u8>)>,
     /// Answers to other requests.
     refusals: Vec<Vec<u8>>,
     pub(super) denied: u32,
@@ -39,13 +40,16 @@ impl Permissions {
     }
 
     pub(super) fn on_request(&mut self, id: &RequestId, params: &Value, calls: &mut AcpCalls) {
-        let Ok(request) = serde_json::from_value::<RequestPermissionRequest>(params.clone()) else {
-            return self.refuse(id);
-        };
-        let Some(call) = calls.merge(&request.tool_call) else { return self.refuse(id) };
-        let verdict = self.verdict(call, false);
-        let (verdict, outcome) = answer(verdict, &request.options);
-        call.verdict = Some(verdict);
+        let options = options(params);
+        let update = params.get("toolCall").and_then(|call| ToolCallUpdate::deserialize(call).ok());
+        let call_id = update.as_ref().map(|update| update.tool_call_id.to_string()).unwrap_or_default();
+        let call = update.and_then(|update| calls.merge(&update));
+        // A call that cannot be read is not allowed.
+        let verdict = call.as_ref().map_or(CallVerdict::NotAllowed, |call| self.verdict(call, false));
+        let (verdict, outcome) = answer(verdict, &options);
+        if let Some(call) = call {
+            call.verdict = Some(verdict);
+        }
         match verdict {
             CallVerdict::Allowed => {}
             CallVerdict::Denied => self.denied += 1,
@@ -53,7 +57,7 @@ impl Permissions {
         }
         let line = rpc::answer(id, &RequestPermissionResponse::new(outcome));
         if self.pending.len() < PENDING_MAX {
-            self.pending.insert(request.tool_call.tool_call_id.to_string(), Some(line));
+            self.pending.push((call_id, line));
         }
     }
 
@@ -64,14 +68,14 @@ impl Permissions {
         }
     }
 
-    /// Records the end of a call. A call that ran although it was denied, or that would have been denied with its
-    /// final input, is a lapse.
-    pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall, failed: bool) {
-        self.pending.remove(id);
+    /// Records the end of a call. Returns whether it is a lapse unless it failed: it was denied, or would have been
+    /// denied with its final input.
+    pub(super) fn on_call_end(&mut self, id: &str, call: &AcpCall) -> bool {
+        self.pending.retain(|(call, _)| call != id);
         // If the agent did not ask, its own settings allowed the call.
         let was_allowed = call.verdict.is_none_or(|verdict| verdict == CallVerdict::Allowed);
-        let is_lapse = !was_allowed || self.verdict(call, true) == CallVerdict::Denied;
-        self.lapsed |= is_lapse && !failed && !self.guards.is_empty();
+        let is_denied = !was_allowed || self.verdict(call, true) == CallVerdict::Denied;
+        is_denied && !self.guards.is_empty()
     }
 
     pub(super) fn on_exchange_end(&mut self) {
@@ -81,8 +85,8 @@ impl Permissions {
 
     /// Takes the answers that the agent waits for, one line each.
     pub(super) fn take_answers(&mut self) -> Vec<Vec<u8>> {
-        let refusals = std::mem::take(&mut self.refusals);
-        self.pending.values_mut().filter_map(Option::take).chain(refusals).collect()
+        let answers = mem::take(&mut self.pending).into_iter().map(|(_, line)| line);
+        answers.chain(mem::take(&mut self.refusals)).collect()
     }
 
     fn verdict(&self, call: &AcpCall, has_ended: bool) -> CallVerdict {
@@ -102,6 +106,12 @@ impl Permissions {
             Verdict::Modify(_) | Verdict::Deny(_) => CallVerdict::Denied,
         }
     }
+}
+
+/// Returns the options that can be chosen. Others, such as those of an unknown kind, are skipped.
+fn options(params: &Value) -> Vec<PermissionOption> {
+    let options = params.get("options").and_then(Value::as_array).into_iter().flatten();
+    options.filter_map(|option| PermissionOption::deserialize(option).ok()).collect()
 }
 
 /// Chooses the option of a verdict. An option that also decides about later calls is never chosen to allow

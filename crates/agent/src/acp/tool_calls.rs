@@ -11,6 +11,8 @@ use std::mem;
 
 // An agent runs a handful of tools at once. More open calls than this indicate a damaged stream.
 const OPEN_CALLS_MAX: usize = 1024;
+// A long attempt makes some thousand calls.
+const ENDED_CALLS_MAX: usize = 65_536;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CallVerdict {
@@ -36,6 +38,8 @@ pub(super) struct AcpCall {
 #[derive(Clone, Debug, Default)]
 pub(super) struct AcpCalls {
     pub(super) open: BTreeMap<String, AcpCall>,
+    /// Ids of calls that ended, or that their exchange left open. Each has whether it is a lapse unless it failed.
+    pub(super) ended: BTreeMap<String, bool>,
 }
 
 /// The name of tools whose kind says nothing about them.
@@ -77,6 +81,12 @@ impl AcpCalls {
             }
         }
         Some(call)
+    }
+
+    pub(super) fn add_ended(&mut self, id: &str, is_lapse: bool) {
+        if self.ended.len() < ENDED_CALLS_MAX {
+            self.ended.insert(id.to_owned(), is_lapse);
+        }
     }
 
     pub(super) fn open_label(&self) -> Option<String> {

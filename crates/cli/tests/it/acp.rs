@@ -326,6 +326,8 @@ fn agent_that_stops_is_prompted_in_its_open_session() {
     assert_eq!(envelope["run"]["attempts"], 1, "{envelope}");
     assert_eq!(envelope["result"], "ALL DONE", "{envelope}");
     assert_eq!(stream(&stage, 1).matches(r#""stopReason":"end_turn""#).count(), 3);
+    let sent = stage.only_run().attempt(1).sent_requests().expect("the file can be read");
+    assert!(sent.ends_with(&[1, 2, 3].map(|number| format!("longhaul-prompt-{number}"))), "{sent:?}");
 }
 
 #[test]

@@ -313,8 +313,10 @@ impl Run {
         if evidence.exit == Exit::NeverSpawned {
             evidence.continuity = Some(Continuity::Unchanged);
         }
-        // A program that opened a session in this run is an agent that died early.
-        if evidence.startup == Some(StartupError::NotAnAgent) && self.state.session.is_some() {
+        // A program that opened a session in this run is an agent that died early. One that was stopped may be an
+        // agent.
+        let may_be_agent = self.state.session.is_some() || evidence.stop_cause.is_some();
+        if evidence.startup == Some(StartupError::NotAnAgent) && may_be_agent {
             evidence.startup = None;
         }
         // Work done without a supervisor, or during a stop, counts too.

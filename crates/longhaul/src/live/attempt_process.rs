@@ -85,7 +85,7 @@ impl AttemptProcess {
         let oom_kills_before = oom_kills();
         let mut decoder = config.decoder(plan.attempt);
         let (spec, prompt) = (config.spec(), &invocation.prompt);
-        decoder.begin(SessionStart { spec, plan, prompt, sent: Vec::new() });
+        decoder.begin(SessionStart { spec, plan, prompt });
         let (agent, process) = match AgentProcess::start(launch, invocation.stdin.clone()) {
             Ok(started) => started,
             Err(failure) => return Ok(Err(failure)),
@@ -108,8 +108,9 @@ impl AttemptProcess {
         watch.add_file(&dir.stream_path());
         let tail = Tail::open(&dir.stream_path())?;
         let mut decoder = config.decoder(plan.attempt);
-        let (prompt, sent) = (dir.prompt()?.unwrap_or_default(), dir.sent_requests()?);
-        decoder.begin(SessionStart { spec: config.spec(), plan, prompt: &prompt, sent });
+        let prompt = dir.prompt()?.unwrap_or_default();
+        decoder.begin(SessionStart { spec: config.spec(), plan, prompt: &prompt });
+        decoder.add_sent(dir.sent_requests()?);
         Ok(Some(AttemptProcess::new(agent, process, oom_kills(), tail, decoder, dir)))
     }
 
@@ -188,15 +189,18 @@ impl AttemptProcess {
     /// Sends a prompt to the agent in its open session, and returns its text. If the agent's input is closed,
     /// the next attempt receives the prompt.
     pub(crate) fn send_prompt(
-        &self,
+        &mut self,
         config: &WorldConfig<'_>,
         kind: PromptKind,
         remaining: Remaining,
-    ) -> String {
+    ) -> Result<String, StoreError> {
+        if let Some(id) = self.decoder.add_prompt() {
+            self.dir.add_sent_request(&id)?;
+        }
         let snapshot = self.decoder.snapshot();
         let prompt = session_prompt(&config.context, kind, remaining, &snapshot.background);
         self.agent.send_line(config.dialect.encode_prompt(snapshot, &prompt));
-        prompt
+        Ok(prompt)
     }
 
     /// Closes the agent's input, or asks the agent to exit if the input cannot be closed.

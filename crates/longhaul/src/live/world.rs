@@ -26,7 +26,7 @@ use longhaul_core::{
     Action, AttemptPlan, CancelSource, CheckResult, Event, Evidence, Exit, Moment, Notice, Now, Policy,
     PromptKind, Record, Remaining, Run, Span, Step, StopLevel, SummaryReport,
 };
-use longhaul_store::Journal;
+use longhaul_store::{Journal, StoreError};
 use std::collections::VecDeque;
 use std::future;
 use std::io;
@@ -157,7 +157,7 @@ impl World for LiveWorld<'_> {
             Action::StopCheck { timed_out: true } => self.end_one_shot(OneShotEnd::TimedOut).await?,
             Action::StopSummary | Action::StopCheck { .. } => self.end_one_shot(OneShotEnd::Stopped).await?,
             Action::Spawn(plan) => self.spawn(&plan)?,
-            Action::SendPrompt(kind, remaining) => self.send_prompt(kind, remaining),
+            Action::SendPrompt(kind, remaining) => self.send_prompt(kind, remaining)?,
             Action::CloseInput => {
                 if let Some(attempt) = &mut self.attempt {
                     attempt.close_input(&self.config);
@@ -300,11 +300,12 @@ impl LiveWorld<'_> {
         evidence
     }
 
-    fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) {
-        let Some(attempt) = &self.attempt else { return };
-        let prompt = attempt.send_prompt(&self.config, kind, remaining);
+    fn send_prompt(&mut self, kind: PromptKind, remaining: Remaining) -> Result<(), StoreError> {
+        let Some(attempt) = &mut self.attempt else { return Ok(()) };
+        let prompt = attempt.send_prompt(&self.config, kind, remaining)?;
         let at = self.clock.at();
         self.subscribers.each(|each| each.on_prompt_sent(kind, &prompt, at));
+        Ok(())
     }
 
     fn stop(&mut self, level: StopLevel) {

@@ -73,8 +73,9 @@ impl AcpDecoder {
             (Stage::Mode, _) => Some(StartupError::UnknownPermissionMode),
             (Stage::Model | Stage::Prompt, _) => None,
         };
-        if let Some(choices) = self.handshake.choices(stage) {
-            self.snapshot.push_error(&choices);
+        let problem = self.handshake.problem.take();
+        if let Some(explanation) = problem.or_else(|| self.handshake.choices(stage)) {
+            self.snapshot.push_error(&explanation);
         }
         let failure = match stage {
             Stage::Mode | Stage::Model => UNKNOWN_MODEL,
@@ -126,6 +127,8 @@ impl AcpDecoder {
         // How far they got is unknown.
         for (id, mut call) in mem::take(&mut self.calls.open) {
             call.start(&id, &mut self.side_effects, &self.effects);
+            let is_lapse = self.permissions.on_call_end(&id, &call);
+            self.calls.add_ended(&id, is_lapse);
         }
         self.snapshot.tool = None;
         self.snapshot.activity.clear();

@@ -20,8 +20,8 @@ fn decoder(guards: Guards) -> AcpDecoder {
 fn begin(decoder: &mut AcpDecoder, spec: &RunSpec, session: SessionPlan, sent: &[&str]) {
     let plan = AttemptPlan::new(1, session, PromptKind::Task);
     let prompt = spec.prompt.clone();
-    let sent = sent.iter().map(ToString::to_string).collect();
-    decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt, sent });
+    decoder.begin(SessionStart { spec, plan: &plan, prompt: &prompt });
+    decoder.add_sent(sent.iter().map(ToString::to_string).collect());
 }
 
 fn feed(decoder: &mut AcpDecoder, lines: &[&str]) -> Vec<Notice> {
@@ -171,12 +171,107 @@ fn stop_reasons_and_errors_are_classified() {
     assert_eq!(classify(&evidence(&[text("Oops."), mark, end])), Some(Fault::ServerError));
 }
 
+/// Returns the decoder of an agent that finished its work with the call `c1` and then sent these lines, with the
+/// notices about them.
+fn after_answer(guards: Guards, sent: &[&str], late: &[String]) -> (AcpDecoder, Vec<Notice>) {
+    let mut decoder = decoder(guards);
+    let sent: Vec<&str> = ["longhaul-session", "longhaul-prompt-1"].iter().chain(sent).copied().collect();
+    begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), &sent);
+    let end = answer(json!({"stopReason": "end_turn"}));
+    feed(&mut decoder, &[INITIALIZED, OPENED, &call("c1", "execute", "completed"), &text("Done."), &end]);
+    let notices = feed(&mut decoder, &late.iter().map(String::as_str).collect::<Vec<_>>());
+    (decoder, notices)
+}
+
 #[test]
-fn work_after_the_last_result_is_unfinished() {
-    let lines = [text("Done."), answer(json!({"stopReason": "end_turn"})), text("And")];
-    let evidence = evidence(&lines);
-    assert!(evidence.exchange_open);
-    assert_eq!(classify(&evidence), Some(Fault::Interrupted));
+fn only_a_prompt_opens_an_exchange() {
+    let check = |late: &[String], sent: &[&str], expected: Option<Fault>| {
+        let (mut decoder, notices) = after_answer(Guards::default(), sent, late);
+        let has_started =
+            notices.contains(&Notice::ExchangeStarted) || notices.contains(&Notice::ToolStarted);
+        assert_eq!(has_started, expected.is_some(), "{late:?} {notices:?}");
+        assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), expected, "{late:?}");
+        assert_eq!(decoder.snapshot().results, 1);
+        assert_eq!(decoder.snapshot().result.as_deref(), Some("Done."));
+    };
+    let thought =
+        update(json!({"sessionUpdate": "agent_thought_chunk", "content": {"type": "text", "text": "x"}}));
+    let late = [
+        text("\n"),
+        thought,
+        call("c2", "execute", "completed"),
+        answer(json!({"stopReason": "end_turn"})),
+        text("More."),
+    ];
+    late.iter().for_each(|line| check(std::slice::from_ref(line), &[], None));
+    check(&late, &[], None);
+    check(&late, &["longhaul-prompt-2"], Some(Fault::Interrupted));
+    // The agent sent this before it read the prompt.
+    check(&late[3..4], &["longhaul-prompt-2"], None);
+}
+
+#[test]
+fn prompt_of_an_open_session_is_counted_as_sent() {
+    let (mut decoder, _) = after_answer(Guards::default(), &[], &[]);
+    assert_eq!(decoder.add_prompt().as_deref(), Some("longhaul-prompt-2"));
+    assert!(feed(&mut decoder, &[&text("Again.")]).contains(&Notice::ExchangeStarted));
+    let end = answer(json!({"stopReason": "end_turn"})).replace("prompt-1", "prompt-2");
+    feed(&mut decoder, &[&end, &text("Late.")]);
+    assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), None);
+    assert_eq!(decoder.snapshot().result.as_deref(), Some("Again."));
+}
+
+/// An agent may work by itself after its answer.
+#[test]
+fn work_after_the_answer_is_recorded() {
+    let late = [call("c2", "execute", "in_progress"), text("I push in the background.")];
+    let (mut decoder, _) = after_answer(Guards::default(), &[], &late);
+    assert_eq!(decoder.evidence(Exit::Signal(15), "").usage.truncated_messages, 3);
+    let unresolved = |decoder: &AcpDecoder| decoder.side_effects().unresolved.iter().len();
+    assert_eq!((decoder.side_effects().calls, unresolved(&decoder)), (2, 1));
+    feed(&mut decoder, &[&call("c2", "execute", "completed")]);
+    assert_eq!((decoder.side_effects().calls, unresolved(&decoder)), (2, 0));
+}
+
+#[test]
+fn late_statement_about_a_call_ends_it_at_most_once() {
+    let end = |status: &str| {
+        update(
+            json!({"sessionUpdate": "tool_call_update", "toolCallId": "c1", "status": status, "content": []}),
+        )
+    };
+    let calls = |lines: &[String]| {
+        let mut decoder = decoder(Guards::default());
+        feed(&mut decoder, &[INITIALIZED, OPENED]);
+        feed(&mut decoder, &lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let effects = decoder.side_effects();
+        (effects.calls, effects.ended.iter().len(), effects.unresolved.iter().len())
+    };
+    let done = answer(json!({"stopReason": "end_turn"}));
+    let start = call("c1", "execute", "in_progress");
+    assert_eq!(
+        calls(&[start.clone(), end("completed"), end("completed"), done.clone(), end("completed")]),
+        (1, 1, 0)
+    );
+    // The call was open when the exchange ended.
+    assert_eq!(calls(&[start.clone(), done.clone(), end("in_progress")]), (1, 0, 1));
+    assert_eq!(calls(&[start.clone(), done.clone(), end("completed"), end("completed")]), (1, 1, 0));
+    // Another call with the same id.
+    assert_eq!(calls(&[start.clone(), end("completed"), start, end("completed")]), (2, 2, 0));
+
+    let lapses = |allowed: &str, late: &str| {
+        let guards = Guards { allow_tools: vec![allowed.parse().expect("a pattern")], ..Guards::default() };
+        let mut decoder = decoder(guards);
+        feed(
+            &mut decoder,
+            &[INITIALIZED, OPENED, &call("c1", "execute", "in_progress"), &text("Done."), &done],
+        );
+        feed(&mut decoder, &[&end(late)]);
+        decoder.evidence(Exit::Signal(15), "").guard_lapsed
+    };
+    assert!(!lapses("Bash", "completed"));
+    assert!(lapses("Read", "completed"));
+    assert!(!lapses("Read", "failed"));
 }
 
 #[test]
@@ -251,8 +346,47 @@ fn guards_answer_questions_and_fail_closed() {
         "failed",
         unavailable,
     );
+    // Options that cannot be read are skipped.
+    let unknown = json!({"optionId": "a", "name": "A", "kind": "allow_forever"});
+    let nameless = json!({"optionId": 7, "name": "B", "kind": "allow_once"});
+    let mixed = json!([null, unknown, nameless, option("allow_once"), option("reject_once")]);
+    check(guards(&["Bash"], &[]), "execute", &mixed, "allow_once", "completed", None);
+    check(guards(&["Read"], &[]), "execute", &mixed, "reject_once", "failed", None);
+    for unusable in [json!([unknown, nameless]), json!([null, {"kind": "allow_once"}]), Value::Null] {
+        check(guards(&["Bash"], &[]), "execute", &unusable, "cancelled", "failed", unavailable);
+        check(guards(&["Read"], &[]), "execute", &unusable, "cancelled", "failed", None);
+    }
     // The agent ignored the answer.
     check(guards(&["Read"], &[]), "execute", &all, "reject_once", "completed", Some(Fault::GuardLapsed));
+}
+
+#[test]
+fn each_question_is_answered() {
+    let guards = Guards { allow_tools: vec!["*".parse().expect("a pattern")], ..Guards::default() };
+    let mut decoder = decoder(guards);
+    let question = |id: u32, call: Value| {
+        let options = json!([{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]);
+        json!({"jsonrpc": "2.0", "id": id, "method": "session/request_permission",
+            "params": {"sessionId": "s1", "toolCall": call, "options": options}})
+        .to_string()
+    };
+    let call = json!({"toolCallId": "c1", "kind": "execute", "title": "t", "rawInput": {"command": "ls"}});
+    let questions = [question(1, call.clone()), question(2, call), question(3, json!({"kind": "execute"}))];
+    feed(&mut decoder, &[INITIALIZED, OPENED]);
+    feed(&mut decoder, &questions.each_ref().map(String::as_str));
+    let replies = decoder.take_replies().into_iter().map(|reply| {
+        let reply: Value = serde_json::from_slice(&reply).expect("a reply is JSON");
+        let outcome = &reply["result"]["outcome"];
+        format!(
+            "{} {}",
+            reply["id"],
+            outcome["optionId"].as_str().unwrap_or(outcome["outcome"].as_str().unwrap_or("-"))
+        )
+    });
+    // The last question names no call.
+    assert_eq!(replies.collect::<Vec<_>>(), ["1 yes", "2 yes", "3 cancelled"]);
+    feed(&mut decoder, &[&text("Done."), &answer(json!({"stopReason": "end_turn"}))]);
+    assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(Fault::Permission));
 }
 
 #[test]
@@ -425,6 +559,42 @@ fn setting_that_the_agent_does_not_offer_is_named() {
     check(None, Some("opus"), &[], Fault::ModelUnknown, no_choice);
     let set = r#"{"jsonrpc":"2.0","id":"longhaul-mode","result":{}}"#;
     check(Some("yolo"), Some("opus"), &[set], Fault::ModelUnknown, no_choice);
+}
+
+#[test]
+fn start_that_cannot_continue_is_explained() {
+    let check = |answers: &[&str], expected: &[&str]| {
+        let mut decoder = decoder(Guards::default());
+        begin(&mut decoder, &spec(), SessionPlan::New(SessionId::from("unused")), &[]);
+        let notices = feed(&mut decoder, answers);
+        assert!(notices.contains(&Notice::Idle), "{answers:?}");
+        assert!(due(&mut decoder).iter().all(|(method, _)| method == "session/new"), "{answers:?}");
+        assert_eq!(classify(&decoder.evidence(Exit::Signal(15), "")), Some(Fault::AgentUnusable));
+        assert_eq!(decoder.snapshot().errors, expected);
+    };
+    let version =
+        r#"{"id":"longhaul-initialize","result":{"protocolVersion":2,"info":{"name":"a","version":"1"}}}"#;
+    check(&[version], &["the agent speaks version 2 of the protocol; Longhaul needs 1"]);
+    let unusable = ["the agent named no usable session"];
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","result":{}}"#], &unusable);
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","result":{"sessionId":"urn:uuid:1/2 x"}}"#], &unusable);
+    check(&[INITIALIZED, r#"{"id":"longhaul-session","error":{"code":-32603,"message":"No."}}"#], &["No."]);
+}
+
+#[test]
+fn program_that_exits_without_a_message_is_no_agent() {
+    let check = |lines: &[&str], exit: Exit, expected: Fault| {
+        let mut decoder = decoder(Guards::default());
+        feed(&mut decoder, lines);
+        assert_eq!(classify(&decoder.evidence(exit, "")), Some(expected), "{lines:?} {exit:?}");
+    };
+    for code in [0, 3] {
+        check(&[], Exit::Code(code), Fault::AgentUnusable);
+        check(&["Usage: agent"], Exit::Code(code), Fault::AgentUnusable);
+    }
+    check(&[INITIALIZED], Exit::Code(0), Fault::Interrupted);
+    check(&[], Exit::Code(143), Fault::Interrupted);
+    check(&[], Exit::Signal(15), Fault::Interrupted);
 }
 
 #[test]

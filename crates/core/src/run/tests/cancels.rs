@@ -64,6 +64,25 @@ fn sigterm_and_sighup_suspend() {
 }
 
 #[test]
+fn agent_that_is_stopped_before_its_first_message_is_an_agent() {
+    check_rest(
+        "start; spawn",
+        "refuses no-agent; cancel term; exit 0",
+        expect![[r#"
+            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            exit 0           interrupted -> resume in 0s: 2 new s2, task; > sweep; suspended; > finish 143
+        "#]],
+    );
+    check_rest(
+        "start; spawn",
+        "refuses no-agent; exit 0",
+        expect![[r#"
+            exit 0           agent_unusable, evidence kept -> not_started by agent_unusable; > sweep; not_started by agent_unusable; > finish 25
+        "#]],
+    );
+}
+
+#[test]
 fn sigterm_cancels_if_configured() {
     let policy = Policy { on_terminate: OnTerminate::Cancel, ..plain() };
     check_run_with(

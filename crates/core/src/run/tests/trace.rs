@@ -346,6 +346,7 @@ impl TraceRun<'_> {
                     "in-use" => StartupError::SessionInUse,
                     "held" => StartupError::SessionHeld,
                     "unusable" => StartupError::Unusable,
+                    "no-agent" => StartupError::NotAnAgent,
                     _ => panic!("`{rest}` is not a start-up error"),
                 });
                 return None;

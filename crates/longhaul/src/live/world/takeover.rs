@@ -62,6 +62,7 @@ impl LiveWorld<'_> {
     fn agent_waits(&self, run: &Run) -> Result<bool, SuperviseError> {
         let attempt = self.config.dir.attempt(run.state().attempts());
         let mut decoder = self.config.notice_decoder();
+        decoder.add_sent(attempt.sent_requests()?);
         decode(&attempt.stream_path(), decoder.as_mut(), |_| {})?;
         // Only the time that counts depends on the file.
         let awaits_reply = attempt.replied_bytes().is_ok_and(|bytes| decoder.awaits_reply(bytes));
@@ -141,6 +142,7 @@ impl LiveWorld<'_> {
             self.ended.prior.side_effects.clear_session();
         }
         if exit != Exit::NeverSpawned {
+            decoder.add_sent(dir.sent_requests()?);
             let subscribers = &mut self.subscribers;
             decode(&dir.stream_path(), decoder.as_mut(), |messages| {
                 subscribers.each(|each| each.on_messages(&messages));
