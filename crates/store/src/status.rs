@@ -29,7 +29,7 @@ pub struct Status {
     pub retry_at: Option<Rfc3339>,
     /// Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own
     /// messages.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default)]
     pub errors: Vec<String>,
     /// Number of the current or last attempt, starting at 1; 0 before the first.
     pub attempt: u32,
