@@ -144,8 +144,9 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
         runs.push(spec);
         origins.push(prepared.origins);
 
-        let step =
-            format!("{}-{}", command.name.trim_end_matches("-phase"), phase.to_string().replace('.', "-"));
+        // The names of a workflow's phases have lower-case letters.
+        let phase = phase.to_string().to_lowercase().replace('.', "-");
+        let step = format!("{}-{phase}", command.name.trim_end_matches("-phase"));
         // A prompt is a template.
         let template = toml::Value::String(prompt.replace('{', "{{ '{' }}"));
         write!(text, "\n[[phase]]\nname = \"{step}\"\nprompt = {template}\n").expect("strings grow");
