@@ -55,10 +55,26 @@ pub(crate) const PHASE_WORDS: &[&str] =
 
 /// Splits `Phase 2.1: Name` into the number and the rest.
 pub(crate) fn mention(text: &str) -> Option<(PhaseId, &str)> {
+    PhaseId::split(after_phase_word(text)?)
+}
+
+/// Splits `Phase PROJ-42: Name`, whose id is no number, into the id and the rest. `None` for other titles, such as
+/// `Phase order: first to last`.
+pub(crate) fn unreadable_mention(text: &str) -> Option<(&str, &str)> {
+    let text = after_phase_word(text)?;
+    let (id, rest) = text.split_at(text.find([':', ' ', '*'])?);
+    let is_title = rest.trim_start_matches(['*', ' ']).starts_with([':', '—', '–', '-']);
+    let has_digit = id.contains(|c: char| c.is_ascii_digit());
+    let is_id = !id.is_empty() && (has_digit || id.chars().all(|c| c.is_ascii_uppercase()));
+    (is_id && is_title && PhaseId::split(text).is_none()).then_some((id, rest))
+}
+
+/// Returns the text after the word for a phase that it starts with.
+fn after_phase_word(text: &str) -> Option<&str> {
     let text = without_emoji(text).trim_start_matches(['*', '~', '`', '[']);
     let word_end = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
     let is_phase = PHASE_WORDS.contains(&text[..word_end].to_lowercase().as_str());
-    is_phase.then(|| PhaseId::split(text[word_end..].trim_start_matches([' ', '\u{a0}', ':', '*'])))?
+    is_phase.then(|| text[word_end..].trim_start_matches([' ', '\u{a0}', ':', '*']))
 }
 
 /// Whether a range continues after its first number: `–11.3`, `-7` or ` - Phase 7`.

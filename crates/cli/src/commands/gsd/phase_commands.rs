@@ -4,7 +4,7 @@ use super::call::{Call, Caller, Next};
 use super::earlier_run::{self, EarlierRun};
 use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
-use super::status::{needs_person, require_phase};
+use super::status::{needs_person, require_all_phases, require_phase};
 use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
 use crate::output::phrases::counted;
@@ -78,6 +78,7 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
 pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     let _lock = caller.lock_project()?;
     let project = Project::read(caller.project_dir)?;
+    require_all_phases(&project)?;
     warn_of_state_ahead(caller, &project);
     let home = open_home::locate()?;
     let phases = milestone(&project);
@@ -91,18 +92,14 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
         let repeat = RepeatArgs::default();
         return command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)));
     }
-    match phases.len() {
-        0 => {
-            let error = "the roadmap has no phases that this version can read".to_owned();
-            let hint = format!("`{}` shows what is known", caller.command_line("status"));
-            Err(Failure::not_started(error, hint))
-        }
-        count => Ok(print_sentence(
-            caller.global,
-            Instant::now(),
-            format!("The milestone is complete: {}.", counted(count as u64, "phase")),
-        )),
+    // Phases on disk prove nothing about those that the roadmap does not list.
+    if !phases.iter().any(|phase| phase.is_in_milestone) {
+        let error = "the roadmap has no phases that this version can read".to_owned();
+        let hint = format!("`{}` shows what is known", caller.command_line("status"));
+        return Err(Failure::not_started(error, hint));
     }
+    let text = format!("The milestone is complete: {}.", counted(phases.len() as u64, "phase"));
+    Ok(print_sentence(caller.global, Instant::now(), text))
 }
 
 /// Returns the phases of the milestone by number, or all if the roadmap has none. A phase that was inserted later can be

@@ -6,7 +6,7 @@ use super::earlier_run::{self, EarlierRun};
 use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
 use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
-use super::status::require_phase;
+use super::status::{require_phase, warn_of_unread};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
@@ -40,6 +40,7 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
         return continue_unfinished(caller, &home, dir, &name);
     }
     let project = Project::read(project_dir)?;
+    warn_of_unread(&project);
     warn_of_state_ahead(caller, &project);
     let commands = commands(&home, &project, caller, &args.range)?;
     if commands.is_empty() {

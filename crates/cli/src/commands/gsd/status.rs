@@ -6,19 +6,27 @@ use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::Failure;
 use crate::output;
 use longhaul_core::OutcomeKind;
-use longhaul_gsd::{OpenWork, PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus, open_work};
+use longhaul_gsd::{
+    OpenWork, PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus, Warning, open_work,
+};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
 pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     let since = Instant::now();
-    let status = Project::read(project_dir)?.status;
-    for warning in &status.warnings {
-        let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
-        output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
-    }
-    Ok(print(global, since, status, text))
+    let project = Project::read(project_dir)?;
+    print_warnings(&project);
+    Ok(print(global, since, project.status, text))
+}
+
+fn print_warnings(project: &Project) {
+    project.status.warnings.iter().for_each(|warning| output::print_warning(&located(warning), None));
+}
+
+fn located(warning: &Warning) -> String {
+    let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{line}: {}", warning.file, warning.text)
 }
 
 pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
@@ -70,6 +78,21 @@ impl From<ProjectError> for Failure {
         };
         Failure::not_started(error.to_string(), hint)
     }
+}
+
+/// Refuses a project whose next phase is unknown, because phases of its roadmap may be missing.
+pub fn require_all_phases(project: &Project) -> Result<(), Failure> {
+    let Some(unread) = &project.unread else { return Ok(()) };
+    print_warnings(project);
+    let error = format!("the next phase is unknown: {}", located(unread));
+    let hint =
+        "correct or restore `.planning/ROADMAP.md`, or name the phase with plan-phase or execute-phase";
+    Err(Failure::not_started(error, hint))
+}
+
+/// Warns that phases of the roadmap may be missing.
+pub fn warn_of_unread(project: &Project) {
+    project.unread.iter().for_each(|unread| output::print_warning(&located(unread), None));
 }
 
 pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p ProjectPhase, Failure> {
