@@ -314,6 +314,30 @@ fn command_runs_in_the_background() {
     both.assert_error(&["--detach", "--dry-run"]);
 }
 
+#[test]
+fn orphaned_run_of_another_command_is_recovered_first() {
+    let (stage, server) = (planned(), Server::start(EXECUTE_ALONE));
+    let agent = stage.agent();
+    let running = gsd(&stage, &agent, &server, &["execute-phase", "1"]).start();
+    wait_until("the second plan is in progress", || stage.folder().join("started").exists());
+    running.kill();
+    // Its agent is still at work.
+    for other in [&["plan-phase", "2"][..], &["phases", "2..2"]] {
+        let refused = gsd(&stage, &agent, &server, other).output();
+        refused.envelope(25);
+        refused.assert_error(&[
+            &format!("run {} of this project, gsd-execute-phase-1, is unfinished", stage.only_run().id()),
+            "`longhaul recover ",
+            "`longhaul cancel ",
+        ]);
+    }
+    // Commands that start no agent are possible.
+    gsd(&stage, &agent, &server, &["plan-phase", "1"]).output().envelope(0);
+    kill_agent(&stage.only_run());
+    gsd(&stage, &agent, &server, &["execute-phase", "1"]).output().envelope(0);
+    assert_eq!(stage.runs().len(), 1);
+}
+
 /// Returns a stage with a project that has no plans.
 fn created() -> Stage {
     let stage = stage();
