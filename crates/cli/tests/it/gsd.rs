@@ -338,6 +338,19 @@ fn orphaned_run_of_another_command_is_recovered_first() {
     assert_eq!(stage.runs().len(), 1);
 }
 
+#[test]
+fn work_that_an_agent_has_left_causes_a_warning() {
+    let (stage, server) = (planned(), Server::start("Both plans are executed.\n"));
+    for (command, text) in [
+        (["execute-phase", "1"], "warning: plans of phase 1 have no summary: 01-01, 01-02"),
+        (["plan-phase", "2"], "warning: phase 2 has no plans"),
+    ] {
+        let output = gsd(&stage, &stage.agent(), &server, &command).output();
+        output.envelope(0);
+        assert!(output.stderr.contains(text), "{output:?}");
+    }
+}
+
 /// Returns a stage with a project that has no plans.
 fn created() -> Stage {
     let stage = stage();

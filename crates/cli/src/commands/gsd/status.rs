@@ -31,14 +31,21 @@ fn located(warning: &Warning) -> String {
 
 pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
     let since = Instant::now();
+    let sentence = verify(project_dir, &args.phase, args.planned)?;
+    Ok(print_sentence(global, since, sentence))
+}
+
+/// Returns a sentence about a phase that is planned or complete.
+///
+/// # Errors
+/// Returns the work that is left.
+pub fn verify(project_dir: &Path, id: &PhaseId, planned: bool) -> Result<String, Failure> {
     let project = Project::read(project_dir)?;
-    let phase = require_phase(&project, &args.phase)?;
-    let id = &phase.id;
+    let phase = require_phase(&project, id)?;
     let incomplete = |error: String, hint: &str| Err(Failure::new(OutcomeKind::CheckFailed, error, hint));
-    let work = open_work(project_dir, phase)?;
-    match work {
+    match open_work(project_dir, phase)? {
         OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
-        _ if args.planned => Ok(print_sentence(global, since, format!("Phase {id} is planned."))),
+        _ if planned => Ok(format!("Phase {id} is planned.")),
         OpenWork::Unfinished(plans) => {
             let error = format!("plans of phase {id} have no summary: {}", plans.join(", "));
             incomplete(error, "execute them, and write their summaries")
@@ -48,9 +55,7 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
             incomplete(error, "close the gaps, then verify the phase again")
         }
         OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
-        OpenWork::Nothing => {
-            Ok(print_sentence(global, since, format!("Phase {id} is executed and verified.")))
-        }
+        OpenWork::Nothing => Ok(format!("Phase {id} is executed and verified.")),
     }
 }
 
