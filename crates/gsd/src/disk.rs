@@ -25,7 +25,7 @@ pub(crate) fn phase_dirs(paths: &[String]) -> Vec<PhaseDir> {
         let Some((dir, file)) = path.strip_prefix("phases/").and_then(|path| path.split_once('/')) else {
             continue;
         };
-        dirs.entry(dir).or_default().push(file.rsplit('/').next().unwrap_or(file));
+        dirs.entry(dir).or_default().push(file);
     }
     let mut dirs: Vec<PhaseDir> = dirs.iter().filter_map(|(dir, files)| phase_dir(dir, files)).collect();
     dirs.sort_by(|a, b| a.id.cmp(&b.id));
@@ -33,10 +33,12 @@ pub(crate) fn phase_dirs(paths: &[String]) -> Vec<PhaseDir> {
 }
 
 fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
-    let (id, slug) = PhaseId::split(name.strip_prefix("phase-").unwrap_or(name))?;
-    let number = name.strip_prefix("phase-").unwrap_or(name).strip_suffix(slug).unwrap_or_default();
+    let (code, rest) = split_code(name);
+    let (id, slug) = PhaseId::split(rest)?;
+    let number = rest.strip_suffix(slug).unwrap_or_default();
     let keys = |kind: Kind| {
-        let keys = files.iter().filter_map(|file| kind_of(file)).filter(move |(found, _)| *found == kind);
+        let keys = files.iter().filter_map(|file| kind_of(file, code));
+        let keys = keys.filter(move |(found, _)| *found == kind);
         // `PLAN.md` is the only plan of its phase.
         keys.map(|(_, key)| if key.is_empty() { number.to_owned() } else { key })
     };
@@ -54,8 +56,9 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
             None => {}
         }
     }
-    let report = [format!("{number}-VERIFICATION.md"), "VERIFICATION.md".to_owned()];
-    let report = report.into_iter().find(|report| files.contains(&report.as_str()));
+    let report = [format!("{number}-"), format!("{code}{number}-"), String::new()];
+    let mut report = report.into_iter().map(|prefix| format!("{prefix}VERIFICATION.md"));
+    let report = report.find(|report| files.contains(&report.as_str()));
     Some(PhaseDir {
         id,
         report: report.map(|file| format!("phases/{name}/{file}")),
@@ -66,6 +69,14 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
     })
 }
 
+/// Splits the code of the project off a name: `CK-` of `CK-01-setup`. GSD accepts up to six letters, in any case.
+fn split_code(name: &str) -> (&str, &str) {
+    let letters = name.len() - name.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
+    let rest = name[letters..].strip_prefix('-').filter(|_| (1..=6).contains(&letters));
+    let rest = rest.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    name.split_at(rest.map_or(0, |_| letters + 1))
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Plan,
@@ -73,23 +84,27 @@ enum Kind {
 }
 
 /// Returns whether a file is a plan or a summary, and its key: `02-01` of `02-01-PLAN.md`, or `01-A` of `01-PLAN-A.md`.
-fn kind_of(file: &str) -> Option<(Kind, String)> {
+/// In the directory `plans`, `SUMMARY-01-a.md` belongs to `PLAN-01-a.md`.
+fn kind_of(path: &str, code: &str) -> Option<(Kind, String)> {
+    let (dir, file) = path.rsplit_once('/').unwrap_or(("", path));
+    let file = file.strip_prefix(code).unwrap_or(file);
     let parts: Vec<&str> = file.strip_suffix(".md")?.split('-').collect();
-    let (kind, rest) = match parts.split_last()? {
-        (&"SUMMARY", rest) => (Kind::Summary, rest),
-        _ => {
-            let index = parts.iter().position(|part| *part == "PLAN")?;
-            // `01-PLAN-CHECK.md` is a report on a plan.
-            let is_report = |part: &&str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
-            if parts[index + 1..].iter().any(is_report) {
-                return None;
-            }
-            (Kind::Plan, &parts[..])
+    let is_number = |part: &str| part.starts_with(|c: char| c.is_ascii_digit());
+    let is_nested_summary =
+        dir == "plans" && parts.windows(2).any(|pair| pair[0] == "SUMMARY" && is_number(pair[1]));
+    let kind = if parts.last() == Some(&"SUMMARY") || is_nested_summary {
+        Kind::Summary
+    } else {
+        let index = parts.iter().position(|part| *part == "PLAN")?;
+        // `01-PLAN-CHECK.md` is a report on a plan.
+        let is_report = |part: &&str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
+        if parts[index + 1..].iter().any(is_report) {
+            return None;
         }
+        Kind::Plan
     };
-    let key: Vec<&str> = rest.iter().filter(|part| **part != "PLAN").copied().collect();
-    let is_numbered = key.first().is_none_or(|part| part.starts_with(|c: char| c.is_ascii_digit()));
-    is_numbered.then(|| (kind, key.join("-")))
+    let key: Vec<&str> = parts.into_iter().filter(|part| !["PLAN", "SUMMARY"].contains(part)).collect();
+    key.first().is_none_or(|part| is_number(part)).then(|| (kind, key.join("-")))
 }
 
 /// Whether a text has the form of `02-01`: the phase, and a number within it.
@@ -124,6 +139,35 @@ mod tests {
         check("02-a/01-PLAN 02-a/02-PLAN 02-a/02-01-SUMMARY", "2 a: 01+ 02-");
         check("02-a/02-PLAN-A 02-a/02-PLAN-B 02-a/02-A-SUMMARY", "2 a: 02-A+ 02-B-");
         check("02-a/01-PLAN-core 02-a/01-PLAN-core-SUMMARY", "2 a: 01-core+");
+        check(
+            "02A-a/02A-01-PLAN 02A-a/02A-01-SUMMARY 02a.1-b/02a.1-01-PLAN",
+            "2A a: 02A-01+|2A.1 b: 02a.1-01-",
+        );
+    }
+
+    #[test]
+    fn names_can_have_the_code_of_the_project() {
+        check(
+            "CK-02-b/02-01-PLAN CK-02-b/02-02-PLAN CK-02-b/02-01-SUMMARY CK-01-a/PLAN",
+            "1 a: 01-|2 b: 02-01+ 02-02-",
+        );
+        check("ck-01A-a/ck-01A-01-PLAN ck-01A-a/ck-01A-01-SUMMARY", "1A a: 01A-01+");
+        check("SEVENTY-01-a/01-01-PLAN C2-01-a/01-01-PLAN CK-a/01-01-PLAN", "");
+        for report in ["02-VERIFICATION.md", "CK-02-VERIFICATION.md", "VERIFICATION.md"] {
+            let path = format!("phases/CK-02-b/{report}");
+            assert_eq!(phase_dirs(std::slice::from_ref(&path))[0].report, Some(path));
+        }
+    }
+
+    #[test]
+    fn plans_and_summaries_can_have_a_directory() {
+        check(
+            "02-a/plans/PLAN-01-core 02-a/plans/SUMMARY-01-core 02-a/plans/PLAN-02-more 02-a/plans/PLAN-01-OUTLINE",
+            "2 a: 01-core+ 02-more-",
+        );
+        check("02-a/plans/2-PLAN-01-core 02-a/plans/2-SUMMARY-01-core", "2 a: 2-01-core+");
+        // Outside of this directory, GSD reads no such summaries.
+        check("02-a/PLAN-01-core 02-a/SUMMARY-01-core", "2 a: 01-core-");
     }
 
     #[test]

@@ -73,8 +73,11 @@ impl Milestone {
 
     pub(crate) fn contains(&self, id: &PhaseId) -> bool {
         self.range.as_ref().is_some_and(|(first, last)| {
-            // The phase 8.1 belongs to `Phases 1–8`.
-            let is_within = |last: &PhaseId| id <= last || id.to_string().starts_with(&format!("{last}."));
+            // The phases 8.1 and 8A belong to `Phases 1–8`.
+            let is_part = |rest: &str| rest.starts_with(|c: char| !c.is_ascii_digit());
+            let is_within = |last: &PhaseId| {
+                id <= last || id.to_string().strip_prefix(&last.to_string()).is_some_and(is_part)
+            };
             first <= id && last.as_ref().is_none_or(is_within)
         })
     }

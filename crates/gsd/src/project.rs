@@ -11,8 +11,10 @@ use std::path::Path;
 pub struct Project {
     /// State of the project.
     pub status: ProjectStatus,
-    /// All phases, in the order of the roadmap.
+    /// All phases that could be read, in the order of the roadmap. Without any in the roadmap, those on disk.
     pub phases: Vec<ProjectPhase>,
+    /// First reason why phases may be missing: the roadmap is missing, or a part of it could not be read.
+    pub unread: Option<Warning>,
 }
 
 impl Project {
@@ -42,8 +44,10 @@ impl Project {
 
     /// Reads the project out of the content of its files.
     pub fn from_files(files: Files) -> Project {
-        let (status, phases) = Reader::new(files).read();
-        let mut project = Project { status, phases };
+        let mut reader = Reader::new(files);
+        let unread = reader.unread.take();
+        let (status, phases) = reader.read();
+        let mut project = Project { status, phases, unread };
         let ahead = project.ahead_of_work().map(|(current, phase)| {
             let (id, plans) = (&phase.id, phase.unfinished_plans().join(", "));
             format!("the current phase is {current}, but phase {id} has plans without a summary: {plans}")

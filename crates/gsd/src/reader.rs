@@ -8,7 +8,7 @@ use crate::read::Files;
 use crate::requirements;
 use crate::roadmap::{PHASES_MAX, Roadmap, RoadmapPhase};
 use crate::state::State;
-use crate::{PhaseId, PhasePlan, ProjectPhase, ProjectStatus};
+use crate::{PhaseId, PhasePlan, ProjectPhase, ProjectStatus, Warning};
 
 /// Phases that the status counts: those of the milestone with this index, or those without a milestone.
 type Scope = Option<usize>;
@@ -19,28 +19,32 @@ pub(crate) struct Reader {
     dirs: Vec<PhaseDir>,
     requirements: Option<String>,
     status: ProjectStatus,
+    /// First reason why phases of the roadmap may be missing.
+    pub(crate) unread: Option<Warning>,
 }
 
 impl Reader {
     pub(crate) fn new(files: Files) -> Reader {
         let mut warnings = files.warnings;
-        for (name, text) in [(STATE, &files.state), (ROADMAP, &files.roadmap)] {
-            if text.is_none() {
-                warnings.push(Source::directory(name).warning("the file is missing"));
-            }
-        }
+        let missing = |name: &str| Source::directory(name).warning("the file is missing");
+        warnings.extend(files.state.is_none().then(|| missing(STATE)));
         let roadmap = Roadmap::parse(files.roadmap.as_deref().unwrap_or_default());
-        if let Some(end) = &roadmap.end {
-            warnings.push(
-                end.warning(format!("the roadmap has more than {PHASES_MAX} phases; the rest is ignored")),
-            );
-        }
+        let mut unread = Vec::from_iter(files.roadmap.is_none().then(|| missing(ROADMAP)));
+        unread.extend(roadmap.unreadable.iter().map(|id| {
+            let text = format!("phase {} cannot be read: its id is no number such as 2, 2.1 or 2A", id.value);
+            id.source.warning(text)
+        }));
+        unread.extend(roadmap.end.iter().map(|end| {
+            end.warning(format!("the roadmap has more than {PHASES_MAX} phases; the rest is ignored"))
+        }));
+        warnings.extend_from_slice(&unread);
         Reader {
             state: State::parse(files.state.as_deref().unwrap_or_default(), &mut warnings),
             roadmap,
             dirs: phase_dirs(&files.paths),
             requirements: files.requirements,
             status: ProjectStatus { warnings, ..ProjectStatus::default() },
+            unread: unread.into_iter().next(),
         }
     }
 

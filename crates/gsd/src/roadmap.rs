@@ -7,8 +7,9 @@ use crate::markdown::{
     cells, field, is_complete_note, leading_number, letters, plain, ratio, says_complete, without_emoji,
 };
 use crate::milestone::{Milestone, version_start};
-use crate::phase_id::mention;
+use crate::phase_id::{mention, unreadable_mention};
 use longhaul_workflow::document::{DocumentLine, heading, list_item, visible_lines};
+use std::collections::BTreeMap;
 
 /// Limit of phases. Long projects have 300.
 pub(crate) const PHASES_MAX: usize = 3000;
@@ -20,6 +21,8 @@ pub(crate) struct Roadmap {
     pub milestones: Vec<Milestone>,
     /// First line that was not read because of [`PHASES_MAX`].
     pub end: Option<Source>,
+    /// Ids of open phases that are no numbers, such as `PROJ-42`.
+    pub unreadable: Vec<Claim<String>>,
 }
 
 /// A phase, put together from all lines that mention it.
@@ -58,6 +61,8 @@ struct Parser {
     phase: Option<(usize, usize)>,
     /// Header of the table, in lower case.
     header: Option<Vec<String>>,
+    /// Ids of phases that are no numbers, with their first line and whether the phase is complete.
+    unreadable: BTreeMap<String, (Source, bool)>,
 }
 
 impl Roadmap {
@@ -78,7 +83,9 @@ impl Roadmap {
         }
         let title = parser.title;
         phases.iter_mut().for_each(|phase| phase.milestone = phase.milestone.or(title));
-        Roadmap { phases, milestones, end }
+        let open = parser.unreadable.into_iter().filter(|(_, (_, is_complete))| !is_complete);
+        let unreadable = open.map(|(id, (source, _))| Claim::new(id, source)).collect();
+        Roadmap { phases, milestones, end, unreadable }
     }
 }
 
@@ -118,6 +125,7 @@ impl Parser {
             self.phase = Some((index, level));
             return;
         }
+        self.unreadable_phase(title, false, number);
         // The title of the document starts with the name of the project.
         let named = if level == 1 { version_start(title).map_or("", |start| &title[start..]) } else { title };
         let milestone = Milestone::parse(named, false).map(|milestone| self.milestone_index(milestone));
@@ -195,6 +203,9 @@ impl Parser {
                 phase.complete_if(ticked, number);
                 return phase.plans_in_parentheses(item.text, number);
             }
+            if let Some(ticked) = item.is_ticked {
+                self.unreadable_phase(item.text, ticked, number);
+            }
             if let (Some(ticked), Some(index), true) = (item.is_ticked, parent, is_plan(item.text)) {
                 let plan = Claim::new(ticked, Source::new(ROADMAP, number));
                 return self.roadmap.phases[index].plans.push(plan);
@@ -210,6 +221,15 @@ impl Parser {
             "status" => phase.complete_if(says_complete(&value), number),
             _ => {}
         }
+    }
+
+    fn unreadable_phase(&mut self, text: &str, is_complete: bool, number: usize) {
+        let Some((id, rest)) = unreadable_mention(text) else { return };
+        let milestone = self.frames.iter().rev().find_map(|frame| frame.milestone);
+        let is_shipped = milestone.is_some_and(|index| self.roadmap.milestones[index].is_shipped);
+        let phase = self.unreadable.entry(id.to_owned());
+        let (_, was_complete) = phase.or_insert((Source::new(ROADMAP, number), false));
+        *was_complete |= is_complete || is_shipped || heading_name(rest).1;
     }
 
     /// Returns the index of the phase with this number and name, in the given or the current part of the text.

@@ -252,6 +252,39 @@ fn decimal_phases_are_no_fractions() {
 }
 
 #[test]
+fn inserted_phases_can_have_a_letter() {
+    let roadmap = "## Milestones\n- 🚧 **v1.0 Kettle** — Phases 1-2\n\n- [x] **Phase 1: Boil**\n- [x] **Phase 2: Pour**\n\
+                   - [ ] **Phase 2a: Spout**\n### Phase 2a: Spout\n**Plans**: 2 plans\n";
+    let files = "02A-spout/02A-01-PLAN 02A-spout/02A-01-SUMMARY 02A-spout/02A-02-PLAN";
+    let tree = Tree { state: "Phase: 2A\n", roadmap, files, ..Tree::default() };
+    tree.check("2A Spout | 2/3 | 1/2 | v1.0");
+    assert_eq!(tree.warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn open_phases_that_cannot_be_read_cause_warnings() {
+    let check = |lines: &str, expected: &[&str]| {
+        let roadmap = format!("- [x] **Phase 1: Boil**\n{lines}\n");
+        let tree = Tree { state: "Phase: 1\n", roadmap: &roadmap, ..Tree::default() };
+        let unread = tree.project().unread;
+        assert_eq!(unread.is_some(), !expected.is_empty(), "{lines}: {unread:?}");
+        let warnings = expected.iter().map(|warning| {
+            format!("ROADMAP.md:{warning} cannot be read: its id is no number such as 2, 2.1 or 2A")
+        });
+        assert_eq!(tree.warnings(), warnings.collect::<Vec<_>>(), "{lines}");
+    };
+    check("- [ ] **Phase KT-2: Pour** - pours\n### Phase KT-2: Pour", &["2 phase KT-2"]);
+    check("- [ ] **Phase 2.1A**: Pour\n### Phase B: Steep", &["2 phase 2.1A", "3 phase B"]);
+    check("- [ ] Phase 2-4: Later\n- [ ] **Phase 5-7** - Still later", &["2 phase 2-4", "3 phase 5-7"]);
+    check("- [x] **Phase KT-2: Pour**\n### Phase KT-2: Pour\n### Phase KT-3: Steep ✅", &[]);
+    check(
+        "## Phase Details\n## Phase order: why\n- [ ] Phase 1 is done: 2\n- [ ] Phase B is done\n- Phase KT-2: a remark",
+        &[],
+    );
+    check("<details>\n<summary>✅ v0.9 — SHIPPED</summary>\n### Phase KT-2: Pour\n</details>", &[]);
+}
+
+#[test]
 fn tables_can_be_the_whole_roadmap() {
     let roadmap = "## Milestone: v1\n\n| Phase | Name | Status |\n|:--|:--|--:|\n| 01 | Complete checkout | in progress |\n\
                    | 02 | Ship | complete |\n\n## Milestone: v2\n\n| # | Phase | Goal | Status |\n|---|---|---|---|\n\
@@ -417,6 +450,7 @@ fn missing_files_are_no_zeros() {
     let warnings: Vec<String> =
         status.warnings.iter().map(|warning| format!("{} {}", warning.file, warning.text)).collect();
     assert_eq!(warnings, ["STATE.md the file is missing", "ROADMAP.md the file is missing"]);
+    assert_eq!(project.unread.as_ref(), Some(&status.warnings[1]));
     // Without a roadmap, the phases are those on disk.
     let paths = vec!["phases/02-pour/02-01-PLAN.md".to_owned(), "phases/01-boil/01-01-SUMMARY.md".to_owned()];
     let project = Project::from_files(Files { paths, ..Files::default() });

@@ -314,6 +314,43 @@ fn command_runs_in_the_background() {
     both.assert_error(&["--detach", "--dry-run"]);
 }
 
+#[test]
+fn orphaned_run_of_another_command_is_recovered_first() {
+    let (stage, server) = (planned(), Server::start(EXECUTE_ALONE));
+    let agent = stage.agent();
+    let running = gsd(&stage, &agent, &server, &["execute-phase", "1"]).start();
+    wait_until("the second plan is in progress", || stage.folder().join("started").exists());
+    running.kill();
+    // Its agent is still at work.
+    for other in [&["plan-phase", "2"][..], &["phases", "2..2"]] {
+        let refused = gsd(&stage, &agent, &server, other).output();
+        refused.envelope(25);
+        refused.assert_error(&[
+            &format!("run {} of this project, gsd-execute-phase-1, is unfinished", stage.only_run().id()),
+            "`longhaul recover ",
+            "`longhaul cancel ",
+        ]);
+    }
+    // Commands that start no agent are possible.
+    gsd(&stage, &agent, &server, &["plan-phase", "1"]).output().envelope(0);
+    kill_agent(&stage.only_run());
+    gsd(&stage, &agent, &server, &["execute-phase", "1"]).output().envelope(0);
+    assert_eq!(stage.runs().len(), 1);
+}
+
+#[test]
+fn work_that_an_agent_has_left_causes_a_warning() {
+    let (stage, server) = (planned(), Server::start("Both plans are executed.\n"));
+    for (command, text) in [
+        (["execute-phase", "1"], "warning: plans of phase 1 have no summary: 01-01, 01-02"),
+        (["plan-phase", "2"], "warning: phase 2 has no plans"),
+    ] {
+        let output = gsd(&stage, &stage.agent(), &server, &command).output();
+        output.envelope(0);
+        assert!(output.stderr.contains(text), "{output:?}");
+    }
+}
+
 /// Returns a stage with a project that has no plans.
 fn created() -> Stage {
     let stage = stage();
@@ -426,6 +463,57 @@ fn inserted_phase_has_its_place_by_number() {
         "/gsd:execute-phase 2",
     ];
     assert_eq!(prompts, expected);
+    assert!(stage.runs().is_empty());
+}
+
+/// Changes the text of a project's roadmap.
+fn change_roadmap(stage: &Stage, change: impl FnOnce(String) -> String) {
+    let roadmap = stage.work().join(".planning/ROADMAP.md");
+    let text = fs::read_to_string(&roadmap).expect("the roadmap");
+    fs::write(&roadmap, change(text)).expect("the stage is writable");
+}
+
+#[test]
+fn phases_can_have_letters_and_directories_the_code_of_the_project() {
+    let (stage, server) = (planned(), Server::start(ANY_PHASE));
+    let phases = stage.work().join(".planning/phases");
+    fs::rename(phases.join("01-count-words"), phases.join("CK-01-count-words")).expect("it exists");
+    change_roadmap(&stage, |text| text.replace("Phase 2: Count lines", "Phase 1A: Count lines"));
+    let verify = stage.longhaul(["gsd", "verify-phase", "1", "--planned"]).in_dir(&stage.work()).output();
+    verify.envelope(0);
+    let dry_run = gsd(&stage, &stage.agent(), &server, &["phases", "1..1a", "--dry-run"]).output();
+    let dry_run = envelope(&dry_run, 0);
+    let phases = dry_run["phases"].as_array().expect("phases");
+    let prompts: Vec<&str> = phases.iter().map(|phase| phase["prompt"].as_str().expect("a prompt")).collect();
+    assert_eq!(prompts, ["/gsd:execute-phase 1", "/gsd:plan-phase 1A", "/gsd:execute-phase 1A"]);
+
+    change_roadmap(&stage, |text| text.replace("[ ] **Phase 1:", "[x] **Phase 1:"));
+    let status = status(&stage);
+    let result = &status["result"];
+    assert_eq!((&result["phases_complete"], &result["phases_total"]), (&json!(1), &json!(2)), "{status}");
+    let next = gsd(&stage, &stage.agent(), &server, &["next", "--dry-run"]).output();
+    assert!(next.stderr.contains("phase 1A (Count lines): plan-phase"), "{next:?}");
+}
+
+#[test]
+fn next_phase_is_unknown_if_the_roadmap_is_not_read_completely() {
+    let (stage, server) = (planned(), Server::start(ANY_PHASE));
+    let next = || gsd(&stage, &stage.agent(), &server, &["next"]).output();
+    for plan in ["01", "02"] {
+        let file = format!(".planning/phases/01-count-words/01-{plan}-SUMMARY.md");
+        fs::write(stage.work().join(file), "").expect("the stage is writable");
+    }
+    change_roadmap(&stage, |text| text.replace("Phase 2: Count lines", "Phase WC-2: Count lines"));
+    let unreadable = next();
+    unreadable.envelope(25);
+    unreadable
+        .assert_error(&["warning: ROADMAP.md:6: phase WC-2 cannot be read", "the next phase is unknown"]);
+    change_roadmap(&stage, |_| "# Roadmap\n".to_owned());
+    next().envelope(25);
+    fs::remove_file(stage.work().join(".planning/ROADMAP.md")).expect("it exists");
+    let missing = next();
+    missing.envelope(25);
+    missing.assert_error(&["the next phase is unknown: ROADMAP.md: the file is missing"]);
     assert!(stage.runs().is_empty());
 }
 

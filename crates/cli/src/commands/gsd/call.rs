@@ -244,6 +244,7 @@ impl Call<'_> {
         if args.dry_run {
             return prepared.print(output::format(global));
         }
+        earlier_run::require_no_other(&open_home::locate()?, &self.name, project_dir)?;
         let options = DisplayOptions::open(global, self.events)?;
         let lifecycle = Lifecycle::for_run(&run_args, &prompt).filter(|_| !global.detached);
         prepared.start(global, DisplayOptions { lifecycle, ..options })

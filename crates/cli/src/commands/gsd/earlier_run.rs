@@ -1,12 +1,17 @@
-//! Finds the last run of a command on a project, so that the same command continues it. Changes nothing.
+//! Finds the last run of a command on a project, so that the same command continues it, and unfinished runs of other
+//! commands. Changes nothing.
 
 use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
+use crate::next_commands::recover_or_cancel;
+use longhaul::workflow::recoverable_workflows;
 use longhaul_core::{OutcomeKind, RunId, SessionId};
-use longhaul_store::{Home, RunDir};
+use longhaul_store::{Home, Journal, JournalDir, RunDir, WorkflowDir};
 use std::path::Path;
 
+/// Workflows of `gsd phases` have names that start with this.
+pub const WORKFLOW_NAME: &str = "gsd-phases";
 // Reading the plans of this many runs takes less than a second.
 const RUNS_MAX: usize = 2_000;
 
@@ -45,5 +50,52 @@ pub fn find(home: &Home, name: &str, project_dir: &Path) -> Result<EarlierRun, F
             let session = dir.status().ok().and_then(|status| status.session_id);
             session.map_or(EarlierRun::None, EarlierRun::Incomplete)
         }
+    })
+}
+
+/// Returns an error if a run of another command on the project, or a workflow of it, is unfinished. Two agents would
+/// change the same files: an agent survives its supervisor.
+pub fn require_no_other(home: &Home, name: &str, project_dir: &Path) -> Result<(), Failure> {
+    if let Some(workflow) = unfinished_workflow(home, project_dir)? {
+        let error = format!("workflow {} of this project is unfinished", workflow.id());
+        return Err(Failure::not_started(error, continue_or_cancel(&workflow)?));
+    }
+    let is_other = |dir: &RunDir| {
+        !dir.is_outcome_published()
+            && dir.plan().is_ok_and(|plan| {
+                let is_of_gsd = |other: &str| other.starts_with("gsd-") && other != name;
+                plan.spec.name.as_deref().is_some_and(is_of_gsd) && plan.spec.cwd == project_dir
+            })
+    };
+    match home.runs_newest_first()?.take(RUNS_MAX).find(is_other) {
+        Some(run) => {
+            let name = run.plan()?.spec.name.unwrap_or_default();
+            let error = format!("run {} of this project, {name}, is unfinished", run.id());
+            Err(Failure::not_started(error, continue_or_cancel(&run)?))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Returns the newest workflow of `gsd phases` on the project if it is unfinished.
+pub fn unfinished_workflow(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
+    let is_here = |dir: &WorkflowDir| {
+        dir.plan().is_ok_and(|plan| {
+            let is_of_command = plan.name.is_some_and(|name| name.starts_with(WORKFLOW_NAME));
+            is_of_command && plan.project_dir.as_path() == project_dir
+        })
+    };
+    let Some(dir) = home.workflows_newest_first()?.into_iter().find(is_here) else { return Ok(None) };
+    let is_open = Journal::is_locked(&dir.journal_path())?
+        || recoverable_workflows(home)?.iter().any(|other| other.id() == dir.id());
+    Ok(Some(dir).filter(|_| is_open))
+}
+
+/// Returns the hint about an unfinished run or workflow, which may have a supervisor.
+pub fn continue_or_cancel(dir: &JournalDir) -> Result<String, Failure> {
+    let id = dir.id();
+    Ok(match Journal::is_locked(&dir.journal_path())? {
+        true => format!("follow it with `longhaul attach {id}`, or stop it with `longhaul cancel {id}`"),
+        false => recover_or_cancel(id),
     })
 }

@@ -4,13 +4,13 @@ use super::call::{Call, Caller, Next};
 use super::earlier_run::{self, EarlierRun};
 use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, NEW_PROJECT, PLAN_PHASE, SlashCommand};
-use super::status::{needs_person, require_phase};
+use super::status::{needs_person, require_all_phases, require_phase, verify};
 use crate::args::{EventsArgs, NewProjectArgs, NextArgs, PhaseArgs, RepeatArgs};
 use crate::failure::Failure;
 use crate::output::phrases::counted;
 use crate::output::print_status;
 use crate::{open_home, output, prompt_arg};
-use longhaul_gsd::{OpenWork, Project, ProjectPhase, open_work};
+use longhaul_gsd::{OpenWork, PhaseId, Project, ProjectPhase, open_work};
 use longhaul_store::Home;
 use std::path::Path;
 use std::time::Instant;
@@ -36,7 +36,7 @@ pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Fail
 
 pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
-    command.call(caller, &args.repeat, &args.events).run(|| {
+    let code = command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         Ok(match phase.plans.len() as u64 {
@@ -45,12 +45,13 @@ pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
                 Next::Complete(format!("Phase {} is already planned: {}.", phase.id, counted(plans, "plan")))
             }
         })
-    })
+    })?;
+    Ok(with_warning(caller, &args.phase, &PLAN_PHASE, code))
 }
 
 pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
     let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
-    command.call(caller, &args.repeat, &args.events).run(|| {
+    let code = command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
         let phase = require_phase(&project, &args.phase)?;
         warn_of_state_ahead(caller, &project);
@@ -71,13 +72,27 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
             }
             _ => Ok(Next::Call(finished_plans(phase))),
         }
-    })
+    })?;
+    Ok(with_warning(caller, &args.phase, &EXECUTE_PHASE, code))
+}
+
+/// Warns of work that the agent has left although its run finished as `done`. Returns the exit code of the run.
+fn with_warning(caller: Caller<'_>, phase: &PhaseId, command: &SlashCommand, code: u8) -> u8 {
+    let is_plan = command.name == PLAN_PHASE.name;
+    if code == 0
+        && !caller.args.dry_run
+        && let Err(left) = verify(caller.project_dir, phase, is_plan)
+    {
+        output::print_warning(&left.error, left.hint.as_deref());
+    }
+    code
 }
 
 /// Calls the first command that the first open phase of the milestone needs.
 pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
     let _lock = caller.lock_project()?;
     let project = Project::read(caller.project_dir)?;
+    require_all_phases(&project)?;
     warn_of_state_ahead(caller, &project);
     let home = open_home::locate()?;
     let phases = milestone(&project);
@@ -87,22 +102,19 @@ pub fn next(caller: Caller<'_>, args: &NextArgs) -> Result<u8, Failure> {
         };
         let name = phase.name.as_ref().map_or_else(String::new, |name| format!(" ({name})"));
         print_status(&format!("phase {}{name}: {}", phase.id, command.command.name));
-        let note = command.note.clone();
+        let (slash_command, note) = (command.command, command.note.clone());
         let repeat = RepeatArgs::default();
-        return command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)));
+        let code = command.call(caller, &repeat, &args.events).run_locked(|| Ok(Next::Call(note)))?;
+        return Ok(with_warning(caller, &phase.id, slash_command, code));
     }
-    match phases.len() {
-        0 => {
-            let error = "the roadmap has no phases that this version can read".to_owned();
-            let hint = format!("`{}` shows what is known", caller.command_line("status"));
-            Err(Failure::not_started(error, hint))
-        }
-        count => Ok(print_sentence(
-            caller.global,
-            Instant::now(),
-            format!("The milestone is complete: {}.", counted(count as u64, "phase")),
-        )),
+    // Phases on disk prove nothing about those that the roadmap does not list.
+    if !phases.iter().any(|phase| phase.is_in_milestone) {
+        let error = "the roadmap has no phases that this version can read".to_owned();
+        let hint = format!("`{}` shows what is known", caller.command_line("status"));
+        return Err(Failure::not_started(error, hint));
     }
+    let text = format!("The milestone is complete: {}.", counted(phases.len() as u64, "phase"));
+    Ok(print_sentence(caller.global, Instant::now(), text))
 }
 
 /// Returns the phases of the milestone by number, or all if the roadmap has none. A phase that was inserted later can be

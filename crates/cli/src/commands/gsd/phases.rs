@@ -2,11 +2,13 @@
 //! fails or needs a person.
 
 use super::call::{Caller, prompt};
-use super::earlier_run::{self, EarlierRun};
+use super::earlier_run::{
+    self, EarlierRun, WORKFLOW_NAME, continue_or_cancel, require_no_other, unfinished_workflow,
+};
 use super::phase_commands::{PhaseCommand, milestone, open_commands, warn_of_state_ahead};
 use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
-use super::status::require_phase;
+use super::status::{require_phase, warn_of_unread};
 use crate::args::PhasesArgs;
 use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
@@ -14,16 +16,15 @@ use crate::failure::Failure;
 use crate::open_home;
 use crate::output::print_status;
 use crate::own_program::own_check;
-use longhaul::workflow::{WorkflowStart, recoverable_workflows};
+use longhaul::workflow::WorkflowStart;
 use longhaul_gsd::{PhaseId, Project};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::{LoopOptions, WorkflowFile};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Instant;
 
-const NAME: &str = "gsd-phases";
 /// Each has two runs, and a workflow has at most 64 phases.
 const PHASES_MAX: usize = 32;
 
@@ -31,15 +32,16 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
     let Caller { global, project_dir, .. } = caller;
     caller.warn_of_unknown_keys(&[&PLAN_PHASE, &EXECUTE_PHASE]);
     let (from, to) = &args.range;
-    let name = format!("{NAME}-{from}-{to}");
+    let name = format!("{WORKFLOW_NAME}-{from}-{to}");
     let _lock = caller.lock_project()?;
     let home = open_home::locate()?;
     if !args.call.dry_run
-        && let Some(dir) = unfinished(&home, project_dir)?
+        && let Some(dir) = unfinished_workflow(&home, project_dir)?
     {
         return continue_unfinished(caller, &home, dir, &name);
     }
     let project = Project::read(project_dir)?;
+    warn_of_unread(&project);
     warn_of_state_ahead(caller, &project);
     let commands = commands(&home, &project, caller, &args.range)?;
     if commands.is_empty() {
@@ -53,21 +55,9 @@ pub fn phases(caller: Caller<'_>, args: &PhasesArgs) -> Result<u8, Failure> {
     if args.call.dry_run {
         return loop_workflow::print_dry_run(&request, global);
     }
+    require_no_other(&home, "", project_dir)?;
     let home = open_home::open()?;
     supervise_and_print(global, &home, WorkflowStart::New(Box::new(request)))
-}
-
-fn unfinished(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
-    let is_here = |dir: &WorkflowDir| {
-        dir.plan().is_ok_and(|plan| {
-            let is_of_command = plan.name.is_some_and(|name| name.starts_with(NAME));
-            is_of_command && plan.project_dir.as_path() == project_dir
-        })
-    };
-    let Some(dir) = home.workflows_newest_first()?.into_iter().find(is_here) else { return Ok(None) };
-    let is_open = Journal::is_locked(&dir.journal_path())?
-        || recoverable_workflows(home)?.iter().any(|other| other.id() == dir.id());
-    Ok(Some(dir).filter(|_| is_open))
 }
 
 fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: &str) -> Result<u8, Failure> {
@@ -75,9 +65,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
     let is_running = Journal::is_locked(&dir.journal_path())?;
     if dir.plan()?.name.as_deref() != Some(name) {
         let error = format!("workflow {id} of this project is unfinished, and has other phases");
-        let verb = if is_running { "attach" } else { "recover" };
-        let hint = format!("continue it with `longhaul {verb} {id}`, or stop it with `longhaul cancel {id}`");
-        return Err(Failure::not_started(error, hint));
+        return Err(Failure::not_started(error, continue_or_cancel(&dir)?));
     }
     if is_running && caller.global.detached {
         detach::announce(&id, dir.path());
@@ -144,8 +132,9 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
         runs.push(spec);
         origins.push(prepared.origins);
 
-        let step =
-            format!("{}-{}", command.name.trim_end_matches("-phase"), phase.to_string().replace('.', "-"));
+        // The names of a workflow's phases have lower-case letters.
+        let phase = phase.to_string().to_lowercase().replace('.', "-");
+        let step = format!("{}-{phase}", command.name.trim_end_matches("-phase"));
         // A prompt is a template.
         let template = toml::Value::String(prompt.replace('{', "{{ '{' }}"));
         write!(text, "\n[[phase]]\nname = \"{step}\"\nprompt = {template}\n").expect("strings grow");
@@ -153,7 +142,7 @@ fn request(caller: Caller<'_>, home: &Home, name: String, steps: Vec<Step>) -> R
             writeln!(text, "needs = [\"{before}\"]").expect("strings grow");
         }
     }
-    let path = PathBuf::from(NAME);
+    let path = PathBuf::from(WORKFLOW_NAME);
     let file = WorkflowFile::parse(&text, &path, &[])?;
     let limits = &caller.args.limits;
     let options = LoopOptions { budget: limits.budget, time: limits.time_limit, ..LoopOptions::default() };

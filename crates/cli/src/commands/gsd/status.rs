@@ -6,31 +6,46 @@ use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::Failure;
 use crate::output;
 use longhaul_core::OutcomeKind;
-use longhaul_gsd::{OpenWork, PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus, open_work};
+use longhaul_gsd::{
+    OpenWork, PhaseId, Project, ProjectError, ProjectPhase, ProjectStatus, Warning, open_work,
+};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::Instant;
 
 pub fn status(global: &GlobalArgs, project_dir: &Path) -> Result<u8, Failure> {
     let since = Instant::now();
-    let status = Project::read(project_dir)?.status;
-    for warning in &status.warnings {
-        let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
-        output::print_warning(&format!("{}{line}: {}", warning.file, warning.text), None);
-    }
-    Ok(print(global, since, status, text))
+    let project = Project::read(project_dir)?;
+    print_warnings(&project);
+    Ok(print(global, since, project.status, text))
+}
+
+fn print_warnings(project: &Project) {
+    project.status.warnings.iter().for_each(|warning| output::print_warning(&located(warning), None));
+}
+
+fn located(warning: &Warning) -> String {
+    let line = warning.line.map_or_else(String::new, |line| format!(":{line}"));
+    format!("{}{line}: {}", warning.file, warning.text)
 }
 
 pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseArgs) -> Result<u8, Failure> {
     let since = Instant::now();
+    let sentence = verify(project_dir, &args.phase, args.planned)?;
+    Ok(print_sentence(global, since, sentence))
+}
+
+/// Returns a sentence about a phase that is planned or complete.
+///
+/// # Errors
+/// Returns the work that is left.
+pub fn verify(project_dir: &Path, id: &PhaseId, planned: bool) -> Result<String, Failure> {
     let project = Project::read(project_dir)?;
-    let phase = require_phase(&project, &args.phase)?;
-    let id = &phase.id;
+    let phase = require_phase(&project, id)?;
     let incomplete = |error: String, hint: &str| Err(Failure::new(OutcomeKind::CheckFailed, error, hint));
-    let work = open_work(project_dir, phase)?;
-    match work {
+    match open_work(project_dir, phase)? {
         OpenWork::Unplanned => incomplete(format!("phase {id} has no plans"), "plan the phase"),
-        _ if args.planned => Ok(print_sentence(global, since, format!("Phase {id} is planned."))),
+        _ if planned => Ok(format!("Phase {id} is planned.")),
         OpenWork::Unfinished(plans) => {
             let error = format!("plans of phase {id} have no summary: {}", plans.join(", "));
             incomplete(error, "execute them, and write their summaries")
@@ -40,9 +55,7 @@ pub fn verify_phase(global: &GlobalArgs, project_dir: &Path, args: &VerifyPhaseA
             incomplete(error, "close the gaps, then verify the phase again")
         }
         OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
-        OpenWork::Nothing => {
-            Ok(print_sentence(global, since, format!("Phase {id} is executed and verified.")))
-        }
+        OpenWork::Nothing => Ok(format!("Phase {id} is executed and verified.")),
     }
 }
 
@@ -70,6 +83,21 @@ impl From<ProjectError> for Failure {
         };
         Failure::not_started(error.to_string(), hint)
     }
+}
+
+/// Refuses a project whose next phase is unknown, because phases of its roadmap may be missing.
+pub fn require_all_phases(project: &Project) -> Result<(), Failure> {
+    let Some(unread) = &project.unread else { return Ok(()) };
+    print_warnings(project);
+    let error = format!("the next phase is unknown: {}", located(unread));
+    let hint =
+        "correct or restore `.planning/ROADMAP.md`, or name the phase with plan-phase or execute-phase";
+    Err(Failure::not_started(error, hint))
+}
+
+/// Warns that phases of the roadmap may be missing.
+pub fn warn_of_unread(project: &Project) {
+    project.unread.iter().for_each(|unread| output::print_warning(&located(unread), None));
 }
 
 pub fn require_phase<'p>(project: &'p Project, id: &PhaseId) -> Result<&'p ProjectPhase, Failure> {

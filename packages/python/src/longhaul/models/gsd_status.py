@@ -10,7 +10,7 @@ from .shared import Envelope
 
 PhaseId: TypeAlias = int | str
 """
-Number of a phase: an integer, or a string such as 2.1
+Number of a phase: an integer, or a string such as 2.1 or 12A
 """
 
 
