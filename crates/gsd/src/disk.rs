@@ -45,15 +45,16 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
     let mut plans: BTreeMap<String, bool> = keys(Kind::Plan).map(|key| (key, false)).collect();
     let has_plans = !plans.is_empty();
     for summary in keys(Kind::Summary) {
-        // The plan of `02-01-SUMMARY.md` can be called `01-PLAN.md`.
+        // The plan of `02-01-SUMMARY.md` can be called `01-PLAN.md` or `02-01-setup-PLAN.md`.
         let short = summary.strip_prefix(number).and_then(|rest| rest.strip_prefix('-'));
-        let found =
-            [Some(summary.as_str()), short].into_iter().flatten().find(|key| plans.contains_key(*key));
-        match found.map(str::to_owned) {
-            Some(plan) => _ = plans.insert(plan, true),
-            // The plan of a summary may have been deleted. Other summaries cover the whole phase.
-            None if is_plan_id(&summary) || !has_plans => _ = plans.insert(summary, true),
-            None => {}
+        let is_its_plan = |plan: &str| short == Some(plan) || without_words(plan) == without_words(&summary);
+        let mut is_found = false;
+        for (_, is_complete) in plans.iter_mut().filter(|(plan, _)| is_its_plan(plan)) {
+            (*is_complete, is_found) = (true, true);
+        }
+        // The plan of a summary may have been deleted. Other summaries cover the whole phase.
+        if !is_found && (is_plan_id(&summary) || !has_plans) {
+            plans.insert(summary, true);
         }
     }
     let report = [format!("{number}-"), format!("{code}{number}-"), String::new()];
@@ -67,6 +68,18 @@ fn phase_dir(name: &str, files: &[&str]) -> Option<PhaseDir> {
         plans,
         has_plans,
     })
+}
+
+/// Returns the two numbers of a plan such as `02-01-setup`, or all of another key.
+fn without_words(key: &str) -> &str {
+    let is_number = |part: &str| part.parse::<PhaseId>().is_ok();
+    let mut parts = key.splitn(3, '-');
+    match (parts.next(), parts.next()) {
+        (Some(phase), Some(plan)) if is_number(phase) && is_number(plan) => {
+            &key[..phase.len() + 1 + plan.len()]
+        }
+        _ => key,
+    }
 }
 
 /// Splits the code of the project off a name: `CK-` of `CK-01-setup`. GSD accepts up to six letters, in any case.
@@ -142,6 +155,14 @@ mod tests {
         check(
             "02A-a/02A-01-PLAN 02A-a/02A-01-SUMMARY 02a.1-b/02a.1-01-PLAN",
             "2A a: 02A-01+|2A.1 b: 02a.1-01-",
+        );
+    }
+
+    #[test]
+    fn words_of_a_plan_can_be_missing_in_its_summary() {
+        check(
+            "02-b/02-01-setup-PLAN 02-b/02-01-SUMMARY 02-b/02-02-more-PLAN 02-b/02-03-PLAN 02-b/02-03-x-SUMMARY",
+            "2 b: 02-01-setup+ 02-02-more- 02-03+",
         );
     }
 

@@ -321,11 +321,10 @@ fn json_works_in_a_directory_that_is_not_utf8() {
         &["playbook", "install", "--project"],
         &["playbook", "uninstall", "--project"],
     ];
+    let agent_path = stage.agent();
+    let agent: [&OsStr; 2] = ["--agent-path".as_ref(), agent_path.as_os_str()];
     for command in commands {
-        let agent: &[&OsStr] = match command[0] {
-            "run" => &["--agent-path".as_ref(), stage.agent().as_os_str()],
-            _ => &[],
-        };
+        let agent = if command[0] == "run" { &agent[..] } else { &[] };
         let output = stage.longhaul(command).args(agent).in_dir(&dir).output();
         assert_eq!(output.code, 0, "{command:?}: {output:?}");
         let printed: Value = serde_json::from_str(&output.stdout).expect("an object is printed");

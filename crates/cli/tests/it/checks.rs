@@ -157,7 +157,8 @@ fn hanging_check_is_stopped_with_its_processes() {
         ["--check", "sleep 300 & setsid sleep 300", "--check-timeout", "1s", "--max-failed-checks", "1"];
     let envelope = run(&stage, &stage.agent(), &server, &args, 24);
     assert_eq!(envelope["run"]["outcome"], "check_failed", "{envelope}");
-    let log = fs::read_to_string(stage.only_run().path().join("checks/001.log")).expect("the check has a log");
+    let log =
+        fs::read_to_string(stage.only_run().path().join("checks/001.log")).expect("the check has a log");
     assert!(log.ends_with("longhaul stopped this check: it took longer than 1.0s\n"), "{log}");
     let why = stage.longhaul(["why", "@", "--output-format", "text"]).output().stdout;
     assert!(why.contains("check 1 timed out (1"), "{why}");
