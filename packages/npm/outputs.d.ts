@@ -225,7 +225,7 @@ export type SummaryResult =
 /**
  * The result of a check.
  */
-export type CheckResult = 'passed' | 'failed' | 'needs_person' | 'stopped';
+export type CheckResult = 'passed' | 'failed' | 'needs_person' | 'timed_out' | 'stopped';
 /**
  * The result of one reviewer process.
  */
@@ -2112,6 +2112,10 @@ export interface Show {
   downtime_ms: Span;
   ended_at: Rfc3339 | null;
   /**
+   * Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own messages.
+   */
+  errors: string[];
+  /**
    * Estimated cost of usage for which the agent reported no cost.
    */
   estimated_cost_usd: Dollars;
@@ -3489,6 +3493,10 @@ export interface Why {
    * Noteworthy events, oldest first.
    */
   entries: EntryWithText[];
+  /**
+   * Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own messages.
+   */
+  errors: string[];
   /**
    * Fault that caused the outcome.
    */

@@ -29,7 +29,7 @@ The source of a request to stop the run.
 """
 
 
-CheckResult: TypeAlias = Literal["passed", "failed", "needs_person", "stopped"]
+CheckResult: TypeAlias = Literal["passed", "failed", "needs_person", "timed_out", "stopped"]
 """
 The result of a check.
 """

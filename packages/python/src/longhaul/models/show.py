@@ -395,6 +395,10 @@ class Show:
     Downtime: the machine slept, or no supervisor was running and the agent was idle.
     """
     ended_at: shared.Rfc3339 | None
+    errors: list[str]
+    """
+    Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own messages.
+    """
     estimated_cost_usd: shared.Dollars
     """
     Estimated cost of usage for which the agent reported no cost.

@@ -526,6 +526,10 @@ class Why:
     """
     Noteworthy events, oldest first.
     """
+    errors: list[str]
+    """
+    Errors of a finished run that is not done: first the reason, then the end of a failed check and the agent's own messages.
+    """
     fault: shared.Fault | None
     """
     Fault that caused the outcome.
