@@ -71,9 +71,9 @@ fn shows_run_with_a_wait() {
               tokens … input, … output, … read from the cache, … written to it
               limits budget … used, … left
 
-                # started resume took ended by then cost
-                1 … new … overloaded (status … resumed after …
-                2 … as_is … itself …
+               # started resume took ended by then cost
+               1 … new … overloaded (status … resumed after …
+               2 … as_is … itself …
 
               files <run>
               next nothing to do
@@ -115,6 +115,7 @@ fn shows_run_at_its_limit() {
         expect![[r#"
             RUN
               outcome over_budget (the budget stopped the run)
+              error Reached maximum budget …
               task p
               directory <stage>/work
               session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
@@ -126,8 +127,8 @@ fn shows_run_at_its_limit() {
               tokens … input, … output, … read from the cache, … written to it
               limits budget … used, nothing left
 
-                # started resume took ended by then cost
-                1 … new … stopped at the limit …
+               # started resume took ended by then cost
+               1 … new … stopped at the limit …
 
               files <run>
               next the budget stopped the run; raise it to continue
@@ -146,25 +147,27 @@ fn shows_failed_run() {
     check(
         &stage,
         expect![[r#"
-        RUN
-          outcome needs_person (the credentials were rejected)
-          task p
-          directory <stage>/work
-          session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
-          agent claude …
-          started …
-          finished …
-          time … active
-          cost …
-          tokens … input, … output, … read from the cache, … written to it
+            RUN
+              outcome needs_person (the credentials were rejected)
+              error Failed to authenticate. API Error: … Your API key does not have permission to use
+                          the specified resource.
+              task p
+              directory <stage>/work
+              session 6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11
+              agent claude …
+              started …
+              finished …
+              time … active
+              cost …
+              tokens … input, … output, … read from the cache, … written to it
 
-            # started resume took ended by then cost
-            1 … new … auth (status …
+               # started resume took ended by then cost
+               1 … new … auth (status …
 
-          files <run>
-          next check the key or log in with `claude`, then resume the session
-                      longhaul resume RUN
-    "#]],
+              files <run>
+              next check the key or log in with `claude`, then resume the session
+                          longhaul resume RUN
+        "#]],
     );
 }
 
@@ -192,7 +195,7 @@ fn shows_every_key() {
         let shown = json(stage);
         let keys: Vec<&str> = shown.as_object().expect("an object").keys().map(String::as_str).collect();
         expect![[r#"
-            active_ms agent attempts changed checks cwd dir downtime_ms ended_at estimated_cost_usd fault files id limit limits name next outcome recoveries reported_cost_usd retry_at session_id started_at supervised task tokens total_cost_usd truncated_tokens turns unpriced unsupervised_ms verified waiting_ms wall_ms
+            active_ms agent attempts changed checks cwd dir downtime_ms ended_at errors estimated_cost_usd fault files id limit limits name next outcome recoveries reported_cost_usd retry_at session_id started_at supervised task tokens total_cost_usd truncated_tokens turns unpriced unsupervised_ms verified waiting_ms wall_ms
         "#]].assert_eq(&(keys.join(" ") + "\n"));
         let first = shown["attempts"][0].as_object().expect("an attempt");
         let keys: Vec<&str> = first.keys().map(String::as_str).collect();
