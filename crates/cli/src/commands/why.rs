@@ -12,6 +12,7 @@ use crate::output::color::Colors;
 use crate::output::envelope_text::one_line;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
+use crate::output::wrap::wrap;
 use crate::run_history::timeline_text::{DISK_FULL, describe_outcome, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, errors_of, next_step, read_attempt_files, timeline, tool_calls_of,
@@ -21,6 +22,8 @@ use longhaul_store::{Home, Journal, Plan, RunDir, SessionLock};
 use serde::Serialize;
 #[cfg(test)]
 pub use workflow::WhyWorkflowOutput;
+
+const ERROR: &str = "error: ";
 
 /// Timeline of a run. Output of the command.
 #[derive(Debug, Serialize)]
@@ -90,16 +93,22 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
         let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
         let status_text = Colors::stdout().styled(&status_text, style);
         let next = next_text(&why_output.next);
-        let errors: String =
-            why_output.errors.iter().skip(1).map(|error| format!("error: {}\n", indented(error))).collect();
+        let errors = error_lines(&why_output.errors);
         format!("run {}: {status_text}\n{errors}\n{}\n{next}", dir.id(), text(&entries, &clock))
     });
     Ok(0)
 }
 
-/// Returns an error whose further lines are below the first one.
-fn indented(error: &str) -> String {
-    one_line(error).trim_end().replace('\n', "\n       ")
+/// Renders the errors after the reason, which is the outcome's.
+fn error_lines(errors: &[String]) -> String {
+    let mut out = String::new();
+    for error in errors.iter().skip(1) {
+        for (index, line) in one_line(error).trim_end().lines().enumerate() {
+            out += if index == 0 { ERROR } else { "       " };
+            wrap(&mut out, line, ERROR.len());
+        }
+    }
+    out
 }
 
 /// Returns the next step of a run, which its workflow or another run of its session may decide.

@@ -176,16 +176,18 @@ fn explains_failed_run() {
     check(
         &stage,
         expect![[r#"
-        run RUN: needs_person (the credentials were rejected)
+            run RUN: needs_person (the credentials were rejected)
+            error: Failed to authenticate. API Error: 403 Your API key does not have permission to use the
+                   specified resource.
 
-        …
-        … … started in a new session
-        … … attempt 1: the credentials were rejected (status 403)
-        … … finished: needs_person (the credentials were rejected) after 1 attempt in …, $…
+            …
+            … … started in a new session
+            … … attempt 1: the credentials were rejected (status 403)
+            … … finished: needs_person (the credentials were rejected) after 1 attempt in …, $…
 
-        next: check the key or log in with `claude`, then resume the session
-              longhaul resume RUN
-    "#]],
+            next: check the key or log in with `claude`, then resume the session
+                  longhaul resume RUN
+        "#]],
     );
 }
 
@@ -203,6 +205,7 @@ fn explains_run_at_its_budget() {
         &stage,
         expect![[r#"
             run RUN: over_budget (the budget stopped the run)
+            error: Reached maximum budget ($…)
 
             …
             … … started in a new session
