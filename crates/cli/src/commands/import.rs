@@ -108,7 +108,9 @@ fn next(home: &Home, imported: &ImportReport) -> String {
     let run = &manifest.run;
     // Others, such as `longhaul doctor`, concern the machine of the export.
     let of_run = || commands.iter().filter(|command| command.contains(run.as_str()));
-    let continues = |command: &&String| command.starts_with("longhaul re");
+    let continues = |command: &&String| {
+        ["longhaul resume ", "longhaul recover "].iter().any(|verb| command.starts_with(verb))
+    };
     of_run().find(continues).or_else(|| of_run().next()).cloned().unwrap_or_else(|| {
         let command = match outcome {
             Some(outcome) if outcome.kind == OutcomeKind::Done => "show",

@@ -279,5 +279,7 @@ fn claude_code_reports_a_failed_judgment() {
         assert!(output.stderr.contains("ask Claude Code: failed: "), "{}", output.stderr);
         assert_ne!(output.code, 0);
         assert!(!stage.work().join(".claude/bootstrap_state.json").exists(), "a later call may retry");
+        let planned = bootstrap(stage, &["--dry-run", "--force"]).against(&server).output();
+        assert_eq!(skip_reasons(&printed(&planned)), ["judging_failed"], "{}", planned.stdout);
     });
 }

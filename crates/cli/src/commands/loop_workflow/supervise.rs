@@ -103,7 +103,7 @@ impl From<WorkflowError> for Failure {
 pub fn find(home: &Home, request: &str) -> Result<WorkflowDir, Failure> {
     open_home::find_workflow(home, request)?.ok_or_else(|| {
         if let Ok(run) = open_home::find_run(home, request) {
-            let hint = format!("{} is a run: `longhaul show {}`", request, run.id());
+            let hint = format!("`{request}` is a run: `longhaul show {}`", run.id());
             return Failure::usage(format!("no workflow `{request}`"), hint);
         }
         let last = home.workflows_newest_first().ok().and_then(|all| all.first().map(|dir| dir.id().clone()));

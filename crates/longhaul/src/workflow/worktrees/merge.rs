@@ -104,7 +104,7 @@ impl Worktrees {
     /// Returns the submodules and other repositories whose commit a result changed to one that exists only in the
     /// worktree. No git runs in these repositories, because an agent can have configured commands in them.
     fn missing_nested_commits(&self, git: &Git, start: &str, result: &str) -> Result<Vec<String>, GitError> {
-        let changed = git.call(&["diff", "--raw", "--no-abbrev", "--no-renames", "-z", start, result])?;
+        let changed = git.call(&["diff-tree", "-r", "-z", "--ignore-submodules=none", start, result])?;
         let mut missing = Vec::new();
         let mut parts = paths(&changed).map(|part| String::from_utf8_lossy(part).into_owned());
         // Each change has two parts: `:100644 160000 OLD NEW M` and the path.

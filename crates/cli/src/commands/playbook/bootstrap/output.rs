@@ -84,6 +84,11 @@ struct Skipped {
     message: String,
 }
 
+fn message(reason: &SkipReason) -> String {
+    let retry = "; `longhaul playbook status` prints why, and how to retry";
+    format!("{reason}{}", if *reason == SkipReason::JudgingFailed { retry } else { "" })
+}
+
 impl BootstrapOutput {
     pub fn new(
         project: &Path,
@@ -103,12 +108,7 @@ impl BootstrapOutput {
         let skipped = |(session, reason): &(PastSession, SkipReason)| Skipped {
             transcript: session.path.display().to_string(),
             reason: reason.into(),
-            message: match reason {
-                SkipReason::JudgingFailed => {
-                    format!("{reason}; to retry: longhaul playbook learn --retry-failed")
-                }
-                _ => reason.to_string(),
-            },
+            message: message(reason),
         };
         BootstrapOutput {
             dry_run: args.dry_run,
