@@ -68,6 +68,7 @@ fn describes_running_run() {
           "deadline_at": "1970-01-01T00:07:01.000Z",
           "deadline": "stall",
           "retry_at": null,
+          "errors": [],
           "attempt": 1,
           "resume_generation": 0,
           "session_id": "s",

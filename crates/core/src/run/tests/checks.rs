@@ -67,7 +67,7 @@ fn hanging_check_counts_as_failed() {
         "tick; check stopped",
         expect![[r#"
             tick             stop check (timed_out); > stop check
-            check stopped    check stopped; attempt 2 resume s1, check 1 failed; > spawn 2
+            check stopped    check timed_out; attempt 2 resume s1, check 1 failed; > spawn 2
         "#]],
     );
 }
