@@ -13,7 +13,7 @@ use crate::output::envelope_text::one_line;
 use crate::output::pager::page_output;
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
-use crate::run_history::timeline_text::{DISK_FULL, describe_outcome, next_text, sentence, text};
+use crate::run_history::timeline_text::{DISK_FULL, describe_finish, next_text, sentence, text};
 use crate::run_history::{
     NextStep, RunStatus, TimelineEntry, errors_of, next_step, read_attempt_files, timeline, tool_calls_of,
 };
@@ -85,11 +85,8 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
         next,
     };
     page_output(global, &why_output, || {
-        let status_text = match (outcome, why_output.errors.first()) {
-            (None, _) => "unfinished".to_owned(),
-            (Some(outcome), None) => describe_outcome(outcome),
-            (Some(outcome), Some(reason)) => format!("{} ({reason})", outcome.kind),
-        };
+        let finish = outcome.map(|outcome| describe_finish(outcome, &why_output.errors));
+        let status_text = finish.unwrap_or_else(|| "unfinished".to_owned());
         let style = outcome.and_then(|outcome| outcome_style(outcome.kind));
         let status_text = Colors::stdout().styled(&status_text, style);
         let next = next_text(&why_output.next);
@@ -99,13 +96,15 @@ pub fn why(global: &GlobalArgs, args: &ShowArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Renders the errors after the reason, which is the outcome's.
+/// Renders the errors after the first one, which the line of the outcome states as its reason.
 fn error_lines(errors: &[String]) -> String {
     let mut out = String::new();
     for error in errors.iter().skip(1) {
-        for (index, line) in one_line(error).trim_end().lines().enumerate() {
-            out += if index == 0 { ERROR } else { "       " };
+        let mut start = ERROR;
+        for line in one_line(error).trim_end().lines() {
+            out += &format!("{start:<0$}", ERROR.len());
             wrap(&mut out, line, ERROR.len());
+            start = "";
         }
     }
     out

@@ -287,6 +287,11 @@ pub fn describe_outcome(outcome: Outcome) -> String {
     format!("{}{reason}", outcome.kind)
 }
 
+/// Describes how a run finished, with the reason that its supervisor reported if there is one.
+pub fn describe_finish(outcome: Outcome, errors: &[String]) -> String {
+    errors.first().map_or_else(|| describe_outcome(outcome), |reason| format!("{} ({reason})", outcome.kind))
+}
+
 pub fn outcome_reason(outcome: Outcome) -> Option<String> {
     match (outcome.limit, outcome.fault) {
         (Some(limit), _) => Some(limit.describe_stop()),

@@ -348,6 +348,10 @@ fn wrong_calls_say_what_to_type() {
     check(&[], &["needs the command of an agent", "longhaul run --agent acp PROMPT -- opencode acp"]);
     check(&["--", "no-such-agent"], &["cannot find the agent `no-such-agent`", "after `--`"]);
     check(&["--network", "none", "--", "cat"], &["--network cannot be used with `--agent acp`"]);
+    stage.file("work/longhaul.toml", "handoff_summary = \"haiku\"\n");
+    let fragments = ["--handoff-summary cannot be used with `--agent acp`", "is set by", "longhaul.toml"];
+    check(&["--", "cat"], &fragments);
+    check(&["--no-config", "--"], &["needs the command of an agent"]);
 }
 
 #[test]

@@ -79,8 +79,10 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
 /// Warns of work that the agent has left although its run finished as `done`. Returns the exit code of the run.
 fn with_warning(caller: Caller<'_>, phase: &PhaseId, command: &SlashCommand, code: u8) -> u8 {
     let is_plan = command.name == PLAN_PHASE.name;
+    // A detached process may only have announced a run of another supervisor.
     if code == 0
         && !caller.args.dry_run
+        && !caller.global.detached
         && let Err(left) = verify(caller.project_dir, phase, is_plan)
     {
         output::print_warning(&left.error, left.hint.as_deref());

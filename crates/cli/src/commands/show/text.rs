@@ -10,7 +10,7 @@ use crate::output::phrases;
 use crate::output::time::TimeFormat;
 use crate::output::wrap::{COLUMNS, columns, wrap};
 use crate::run_history::NextStep;
-use crate::run_history::timeline_text::describe_outcome;
+use crate::run_history::timeline_text::describe_finish;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
     AttemptHistory, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,
@@ -34,10 +34,7 @@ pub fn text(loaded: &Loaded, clock: &TimeFormat) -> String {
     let Loaded { show_output: output, history } = loaded;
     let mut out = format!("{}\n", output.id);
     let outcome_text = match (history.state().outcome(), &history.state().phase) {
-        (Some(outcome), _) => match output.errors.first() {
-            Some(reason) => format!("{} ({reason})", outcome.kind),
-            None => format!("{}{}", describe_outcome(outcome), proof(outcome.kind, output.verified)),
-        },
+        (Some(outcome), _) => describe_finish(outcome, &output.errors) + proof(outcome.kind, output.verified),
         (None, Phase::Suspended { source, .. }) => format!("suspended by {}", source.signal()),
         (None, _) if output.supervised => "unfinished".to_owned(),
         (None, _) => "unfinished, without a supervisor".to_owned(),
@@ -107,11 +104,7 @@ fn answer(report: &RunReport) -> String {
 
 /// Returns the outcome of a finished run with its reason, or with the proof of its success.
 pub fn finish(report: &RunReport) -> String {
-    let kind = report.outcome.kind;
-    report.errors.first().map_or_else(
-        || format!("{kind}{}", proof(kind, report.verified)),
-        |reason| format!("{kind} ({reason})"),
-    )
+    describe_finish(report.outcome, &report.errors) + proof(report.outcome.kind, report.verified)
 }
 
 fn proof(kind: OutcomeKind, verified: Verified) -> &'static str {

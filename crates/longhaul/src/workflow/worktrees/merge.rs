@@ -101,8 +101,8 @@ impl Worktrees {
         Ok(Some(git.line(&["commit-tree", &tree, "-p", tip, "-p", &result, "-m", &message])?))
     }
 
-    /// Returns the submodules and other repositories whose commit a result changed to one that exists only in the
-    /// worktree. No git runs in these repositories, because an agent can have configured commands in them.
+    /// Returns the submodules and other repositories whose commit a result changed to one that the project does not
+    /// have. No git runs in these repositories, because an agent can have configured commands in them.
     fn missing_nested_commits(&self, git: &Git, start: &str, result: &str) -> Result<Vec<String>, GitError> {
         let changed = git.call(&["diff-tree", "-r", "-z", "--ignore-submodules=none", start, result])?;
         let mut missing = Vec::new();
@@ -166,8 +166,8 @@ impl Worktrees {
                     self.path(&run.run).display()
                 ),
                 Unmerged::NestedWork(repositories) => format!(
-                    " {branch} names commits of {} that exist only in {}: fetch them from there into the submodules of \
-                     the project, or commit the files themselves.",
+                    " {branch} names commits of {} that the project does not have: fetch them into its submodules, \
+                     for example from {}, or commit the files themselves.",
                     listed(repositories),
                     self.path(&run.run).display()
                 ),

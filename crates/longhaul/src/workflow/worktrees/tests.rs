@@ -200,6 +200,7 @@ fn worktree_that_git_refuses_to_remove_stays_and_its_later_work_is_merged() {
     project.git(&["worktree", "lock", &path.to_string_lossy()]);
     assert_eq!(project.worktrees.merge(std::slice::from_ref(&run)), Ok(()));
     assert_eq!((project.read("a.txt").as_deref(), project.worktree_count()), (Some("agent\n"), 2));
+    assert_eq!(project.worktrees.leftovers(std::slice::from_ref(&run)), std::slice::from_ref(&path));
     fs::write(path.join("b.txt"), "later\n").expect("the worktree exists");
     project.git(&["worktree", "unlock", &path.to_string_lossy()]);
     assert_eq!(project.worktrees.merge(&[run]), Ok(()));
@@ -218,13 +219,38 @@ fn commits_of_nested_repositories_are_not_left_behind() {
     git(&nested, &["commit", "--quiet", "-m", "work"]);
     let merge = || project.worktrees.merge(std::slice::from_ref(&run));
     let problem = merge().expect_err("its commit is only in the worktree");
-    assert!(problem.contains("names commits of lib that exist only in "), "{problem}");
+    assert!(problem.contains("names commits of lib that the project does not have"), "{problem}");
     assert_eq!((project.status(), project.worktree_count()), (String::new(), 2));
     assert!(nested.join("work.txt").exists());
     // As a submodule of the project, or a clone in it, has the commit after a fetch.
     git(&project.top, &["clone", "--quiet", &nested.to_string_lossy(), "lib"]);
     assert_eq!(merge(), Ok(()));
     assert!(project.git(&["ls-files", "--stage", "lib"]).starts_with("160000 "));
+}
+
+#[test]
+fn work_in_a_submodule_is_not_left_behind() {
+    let project = Project::new();
+    let origin = project.top.with_file_name("origin");
+    fs::create_dir(&origin).expect("a directory");
+    git(&origin, &["init", "--quiet", "--initial-branch=main"]);
+    git(&origin, &["commit", "--quiet", "--allow-empty", "-m", "start"]);
+    let local = ["-c", "protocol.file.allow=always"];
+    let add = ["submodule", "--quiet", "add", &origin.to_string_lossy(), "sub"];
+    project.git(&[&local[..], &add].concat());
+    project.commit("submodule");
+    let run = project.work(1, &[]);
+    let worktree = project.worktrees.path(&run.run);
+    git(&worktree, &[&local[..], &["submodule", "--quiet", "update", "--init"]].concat());
+    let sub = worktree.join("sub");
+    git(&sub, &["commit", "--quiet", "--allow-empty", "-m", "work"]);
+    let merge = || project.worktrees.merge(std::slice::from_ref(&run));
+    assert!(merge().is_err_and(|problem| problem.contains("names commits of sub that")));
+    git(&project.top.join("sub"), &["fetch", "--quiet", &sub.to_string_lossy()]);
+    fs::write(sub.join("uncommitted"), "work\n").expect("a file");
+    assert_eq!(merge(), Ok(()));
+    assert_eq!(project.worktrees.leftovers(std::slice::from_ref(&run)), [worktree]);
+    assert!(sub.join("uncommitted").exists());
 }
 
 /// Git removes what it can, then its entry, and fails.
