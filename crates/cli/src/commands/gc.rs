@@ -54,7 +54,7 @@ struct RemovedWorkflow {
 
 /// Reason for keeping a run regardless of its age.
 const NEWEST: &str = "among the newest";
-const WORKTREES: &str = "with git worktrees that are not merged";
+const WORKTREES: &str = "with git worktrees";
 
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -224,7 +224,7 @@ fn keep_reason(
     };
     let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));
     if workflow.is_some_and(WorkflowDir::has_worktrees) {
-        // A worktree holds work that is not merged, and its repository still lists it. Only the user can drop it.
+        // Its work may not be merged, and its repository still lists it. Only the user can drop it.
         Some(WORKTREES)
     } else if rows.iter().any(|row| row.state != RowState::Finished) {
         Some(if workflow.is_some() { "in an unfinished workflow" } else { "unfinished" })

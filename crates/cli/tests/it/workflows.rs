@@ -523,10 +523,18 @@ fn cancel_stops_all_runs_and_resume_continues() {
 
     let cancelled = stage.longhaul(["cancel", dir.id().as_str()]).against(&server).output();
     envelope_of(&cancelled, 0, 130);
-    envelope(&running.output(), 130);
+    assert_eq!(envelope(&running.output(), 130)["errors"][0], "the workflow was cancelled");
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     envelope(&resumed, 0);
     assert!(fs::read_to_string(stage.work().join("steps")).expect("steps").ends_with("rest\n"));
+}
+
+#[test]
+fn cancelled_run_ends_its_workflow() {
+    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let running = start_slow(&stage, &server);
+    stage.longhaul(["cancel", stage.only_run().id().as_str()]).against(&server).output();
+    assert_eq!(envelope(&running.output(), 130)["errors"][0], "a run of the workflow was cancelled");
 }
 
 /// Returns the envelope of a command whose exit code is not that of the workflow.

@@ -184,7 +184,7 @@ fn conflict_needs_a_person_and_resume_continues_after_the_printed_commands() {
     assert_eq!(git(&stage.work(), &["status", "--porcelain"]), "");
     let export = stage.longhaul(["export", id.as_str()]).output();
     export.envelope(25);
-    export.assert_error(&["git worktrees that are not merged", &format!("`longhaul why {id}`")]);
+    export.assert_error(&["it still has git worktrees", &format!("`longhaul why {id}`")]);
     let why = stage.longhaul(["why", id.as_str()]).output().stdout;
     assert!(why.contains(&command), "{why}");
     let merged = stage.program("sh").args(["-c", &command]).output();

@@ -18,7 +18,7 @@ pub enum TransferError {
     #[error("cannot export {0}: it is running")]
     Supervised(RunId),
     /// The workflow has git worktrees, whose work is not in the workspace.
-    #[error("cannot export workflow {workflow}: it has git worktrees that are not merged")]
+    #[error("cannot export workflow {workflow}: it still has git worktrees")]
     Worktrees {
         /// Id of the workflow.
         workflow: RunId,

@@ -183,6 +183,9 @@ fn reason(
         OutcomeKind::OutOfTime => {
             format!("the time limit is exhausted: {} worked", state.clock.before)
         }
+        OutcomeKind::Cancelled if state.cancelled_by.is_none() => {
+            "a run of the workflow was cancelled".to_owned()
+        }
         OutcomeKind::Cancelled => "the workflow was cancelled".to_owned(),
         OutcomeKind::Suspended => "a signal suspended the workflow".to_owned(),
         OutcomeKind::Done
