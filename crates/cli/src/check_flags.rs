@@ -15,7 +15,7 @@ pub fn apply(
     policy: &mut Policy,
 ) -> Result<(), Failure> {
     for command in commands {
-        let hint = "pass --check a shell command that runs in the working directory";
+        let hint = "name a command that the shell can run in the working directory: --check COMMAND";
         check_command("check", command, dir, hint)?;
     }
     if !commands.is_empty() {

@@ -95,7 +95,7 @@ impl From<SpecError> for Failure {
                 "raise the limit; a new run can lower --wrap-up-reserve instead",
             ),
             SpecError::KeepGoingWithChecks => Failure::usage(
-                "--keep-going cannot be combined with --check and --review",
+                "--keep-going cannot be combined with --check or --review",
                 "drop --keep-going: a failed check already makes the agent continue",
             ),
             SpecError::DoneWhenNotOneLine => Failure::usage(

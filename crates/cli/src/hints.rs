@@ -15,6 +15,9 @@ pub trait Hint {
     fn hint(&self) -> Option<String>;
 }
 
+const RESUME_SESSION: &str =
+    "to continue its session, type: longhaul run --resume SESSION \"continue the task\"";
+
 impl Hint for StoreError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -29,12 +32,10 @@ impl Hint for StoreError {
                 attach_or_cancel(path.parent().and_then(Path::file_name).unwrap_or_default().display())
             }
             StoreError::JournalDamaged { .. } => {
-                "the run cannot be recovered from it; its session can still be resumed by its id".to_owned()
+                format!("the run cannot be recovered; {RESUME_SESSION}")
             }
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
-            StoreError::JournalWriteFailed(_) => {
-                "see the first error; its session can still be resumed by its id".to_owned()
-            }
+            StoreError::JournalWriteFailed(_) => format!("see the first error; {RESUME_SESSION}"),
             StoreError::Untrusted { path, .. } => format!(
                 "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
                 quoted(&path.to_string_lossy())

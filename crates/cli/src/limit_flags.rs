@@ -58,7 +58,7 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
 fn unlimited(subject: &str, flag: &str, limit: &str) -> Failure {
     Failure::usage(
         format!("{flag}: the {subject} has no {limit} to add to"),
-        format!("leave it out: without a limit the {subject} continues"),
+        format!("leave it out: the {subject} has no such limit"),
     )
 }
 

@@ -54,7 +54,7 @@ pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
                 let hint = match (near.as_slice(), runs.first()) {
                     ([], Some(last)) if request == "@" => {
                         format!(
-                            "the latest run, {last}, did not start or judged for the playbook; `longhaul why {last}` explains it"
+                            "the latest run, {last}, did not start, or it judged sessions for the playbook; `longhaul why {last}` explains it"
                         )
                     }
                     ([], Some(last)) => format!("the latest run is {last}; `longhaul runs` lists all"),

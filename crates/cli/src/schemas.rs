@@ -59,7 +59,7 @@ schema_entries! {
     "gsd-projects-list": "The list of known GSD projects",
     "gsd-projects-remove": "The project that was removed from the list",
     "runs": "The list of runs",
-    "status": "The unfinished runs: running, waiting or orphaned",
+    "status": "The unfinished runs and workflows",
     "cost": "Usage and cost, in total and by group",
     "show": "One run, with the decisions of each attempt",
     "show-workflow": "One workflow: its settings, iterations, phases and runs",

@@ -218,7 +218,9 @@ impl WorkflowHistory {
             {
                 let mut text = match self.errors.first() {
                     None => "nothing to do".to_owned(),
-                    Some(reason) => reason.clone(),
+                    // Only the user can do what it says.
+                    Some(reason) if outcome.kind == OutcomeKind::NeedsPerson => reason.clone(),
+                    Some(_) => "resume the workflow to continue".to_owned(),
                 };
                 let project = self.plan.project_dir.as_path();
                 // A result that could not be merged is not dropped: it is done work.

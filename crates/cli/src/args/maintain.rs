@@ -76,8 +76,8 @@ pub struct GcArgs {
     pub keep_last: usize,
     /// Keep runs with these outcomes
     ///
-    /// Outcomes: done, failed, over_budget, out_of_time, needs_person, check_failed, incomplete, retry_later,
-    /// cancelled.
+    /// Outcomes: done, failed, over_budget, out_of_time, needs_person, check_failed, not_started, incomplete,
+    /// partial, retry_later, bug, cancelled.
     #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = state)]
     pub keep: Vec<StateFilter>,
     /// Also delete runs that have a workspace of their own, with all work in it

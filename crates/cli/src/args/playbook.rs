@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub enum PlaybookCommand {
     /// Show the playbook of a project
     Show(ShowPlaybookArgs),
-    /// Print what a session would receive from the playbook
+    /// Print the playbook in the form that a session receives, without the limit of hooks
     Inject(InjectArgs),
     /// Change the playbook in your editor; it is checked before it is saved
     Edit(EditArgs),

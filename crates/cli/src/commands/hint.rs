@@ -20,7 +20,7 @@ pub fn hint(args: &HintArgs) -> Result<u8, Failure> {
     if !file.phases().iter().any(|phase| phase.prompt.uses_hints()) {
         return Err(Failure::usage(
             format!("workflow {id} cannot receive hints: none of its prompts uses `hints`"),
-            "add `{% for hint in hints %}{{ hint }}{% endfor %}` to a prompt of the workflow file, and start it again",
+            "add `{% for hint in hints %}{{ hint }}{% endfor %}` to a prompt of the workflow file, and start the workflow again",
         ));
     }
     dir.add_hint(&text, output::now())?;

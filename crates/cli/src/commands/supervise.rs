@@ -146,7 +146,7 @@ pub fn print_outcome(
         return;
     }
     let hint = Some(hint()).filter(|hint| !hint.is_empty());
-    let state = if kind == OutcomeKind::Suspended { "is" } else { "finished:" };
+    let state = if kind == OutcomeKind::Suspended { "is" } else { "finished as" };
     let text = format!("{subject} {state} {how}");
     // What a person stopped, or what needs one, has not failed.
     if outcome_style(kind) == Some(Style::Bad) {

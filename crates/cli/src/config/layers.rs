@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use clap::ArgMatches;
 use longhaul_core::{Span, Usd};
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 
 /// A requested profile and where it was requested.
 #[derive(Clone, Debug)]
@@ -108,7 +109,7 @@ fn number(matches: &ArgMatches, id: &str) -> Option<u128> {
         .map(|usd| usd.0.into())
         .or_else(|| get::<Span>(matches, id).map(|span| span.millis().into()))
         .or_else(|| get::<u64>(matches, id).map(u128::from))
-        .or_else(|| get::<u32>(matches, id).map(u128::from))
+        .or_else(|| get::<NonZeroU32>(matches, id).map(|count| u32::from(count).into()))
 }
 
 /// Removes the weaker of two values that exclude each other. Within one layer they are an error.

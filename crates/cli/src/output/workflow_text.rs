@@ -126,7 +126,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             }
         },
         WorkflowRecord::WorkflowSuspendOrdered { source, .. } => {
-            format!("{}: suspending all runs", source.signal())
+            format!("{}: stopping all runs", source.signal())
         }
         WorkflowRecord::WorkflowSuspended { source, .. } => {
             format!("{} suspended the workflow", source.signal())

@@ -137,7 +137,7 @@ fn unsuccessful_run_is_reported_on_stderr_if_stdout_has_events() {
     let limited = run_work(&stage, &["--events", "-", "--max-turns", "1"]);
     assert_eq!(limited.code, 22, "{limited:?}");
     assert!(is_finished(&parsed(&limited.stdout)), "{limited:?}");
-    assert!(limited.stderr.contains(" finished: out_of_time"), "{limited:?}");
+    assert!(limited.stderr.contains(" finished as out_of_time"), "{limited:?}");
 }
 
 #[test]

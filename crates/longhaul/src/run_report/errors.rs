@@ -85,7 +85,7 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
         OutcomeKind::NotStarted => "the run was not started",
         OutcomeKind::Incomplete => "Longhaul could not continue the run",
         OutcomeKind::Partial => "some of the work is not done",
-        OutcomeKind::Bug => "Longhaul has a bug",
+        OutcomeKind::Bug => "the agent could not be stopped, even by SIGKILL",
         OutcomeKind::RetryLater => "the API is not available",
         OutcomeKind::Cancelled => return format!("{} cancelled the run", actor(outcome.cancelled_by)),
         OutcomeKind::Suspended => return format!("{} suspended the run", actor(outcome.cancelled_by)),
@@ -99,7 +99,7 @@ fn lacks_verdict(state: &State, outcome: Outcome) -> bool {
 
 fn actor(source: Option<CancelSource>) -> &'static str {
     match source {
-        Some(CancelSource::Person | CancelSource::PersonNow) | None => "a person",
+        Some(CancelSource::Person | CancelSource::PersonNow) | None => "the user",
         Some(CancelSource::Sigterm) => "SIGTERM",
         Some(CancelSource::Sighup) => "SIGHUP",
     }

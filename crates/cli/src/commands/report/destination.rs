@@ -34,7 +34,9 @@ fn write_file(path: &Path, report: &[u8]) -> io::Result<()> {
         Ok(metadata) if !metadata.is_file() => File::options().write(true).open(path)?.write_all(report),
         Ok(_) | Err(_) => {
             // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
-            let file = NamedTempFile::with_prefix_in(".longhaul-report-", path.parent().unwrap_or(path));
+            let dir = path.parent().unwrap_or(path);
+            fs::metadata(dir)?;
+            let file = NamedTempFile::with_prefix_in(".longhaul-report-", dir);
             // The name of the temporary file would not help the user.
             let mut file = file.map_err(|error| io::Error::from(error.kind()))?;
             file.write_all(report)?;

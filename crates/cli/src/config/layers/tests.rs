@@ -91,6 +91,9 @@ fn project_can_only_restrict_runs() {
     check("", "budget = 500", "budget 500 /p:1");
     check("time_limit = '2h'", "time_limit = '150m'", "time_limit 2h /u:1");
     check("time_limit = '2h'", "time_limit = 90", "time_limit 90 /p:1");
+    check("max_attempts = 5", "max_attempts = 900", "max_attempts 5 /u:1");
+    check("max_attempts = 5", "max_attempts = 2", "max_attempts 2 /p:1");
+    check("outage_limit = 'none'", "outage_limit = '9h'", "outage_limit 9h /p:1");
     check("max_tokens = '2M'", "max_tokens = '500k'", "max_tokens 500k /p:1");
     check("max_turns = 10", "max_turns = 20", "max_turns 10 /u:1");
     check("memory_limit = '8G'", "memory_limit = '900M'", "memory_limit 900M /p:1");

@@ -23,10 +23,10 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
 /// Advice for faults that do not pass on their own, the same for every agent.
 const ADVICE: [(Fault, &str); 7] = [
     (Fault::Billing, "check the account's payment, then resume the session"),
-    (Fault::ModelUnknown, "resume the run with a model that the API knows"),
+    (Fault::ModelUnknown, "resume the run with a model that the API knows: --model NAME"),
     (Fault::SessionLost, "resume the run: it continues in a new session"),
     (Fault::SessionBusy, "let the other run finish first"),
-    (Fault::AttemptTimeout, "give each attempt more time"),
+    (Fault::AttemptTimeout, "resume the run with a larger --attempt-timeout"),
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
 ];
