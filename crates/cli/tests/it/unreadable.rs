@@ -75,7 +75,7 @@ fn unreadable_journal_is_named_and_unchanged() {
     };
     check(
         Some(&original.replacen(lines[1], "{}", 1)),
-        &["line 2 is damaged", "session can still be resumed"],
+        &["line 2 is damaged", "longhaul run --resume SESSION"],
     );
     check(Some(&original.replacen(&format!("{}\n", lines[1]), "", 1)), &["line 2 is step 3, expected 2"]);
     check(

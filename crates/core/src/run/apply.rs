@@ -50,7 +50,6 @@ impl State {
                 self.check_passed = false;
             }
             Record::ResumeStrategyChosen { strategy, .. } => {
-                self.strategies_tried.insert(*strategy);
                 if let Some(plan) = &mut self.plan {
                     plan.strategy = Some(*strategy);
                 }
@@ -74,6 +73,7 @@ impl State {
                 // No supervisor may have run for hours between the plan and the start.
                 self.attempt_started_at = *at;
                 self.process = Some(*process);
+                self.strategies_tried.extend(self.plan.as_ref().and_then(|plan| plan.strategy));
                 if self.phase == Phase::Starting {
                     self.phase = Phase::Running;
                 }

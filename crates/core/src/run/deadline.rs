@@ -115,6 +115,8 @@ impl Run {
         let at = match self.waits_for_background(policy) {
             true if self.observations.background_prompted && ends_by_time => return None,
             true => end,
+            // The agent has saved its work.
+            false if self.state.limit_state.is_some() && self.has_new_result() => result_at,
             false => end.min(self.limit_at(policy, LimitThreshold::Exhausted).unwrap_or(Moment::MAX)),
         };
         Some(Deadline { at, kind: DeadlineKind::BackgroundTimeout })

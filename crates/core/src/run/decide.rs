@@ -20,6 +20,8 @@ const NUDGES_MAX: u32 = 2;
 const MALFORMED_TIMEOUT: Span = Span::from_mins(10);
 // An unknown fault is retried from this step of the schedule, conservatively.
 const UNKNOWN_FAULT_BACKOFF_STEP: u32 = 4;
+// The longest window is a month. A later reset is a mistake of a gateway, such as milliseconds for seconds.
+const RESET_WAIT_MAX: Span = Span::from_hours(366 * 24);
 // After two failed wrap-ups, the work stays as it is.
 const WRAP_UPS_MAX: u32 = 2;
 
@@ -146,9 +148,10 @@ pub(super) fn after_usage_limit(
     if is_too_late { Err(at) } else { Ok(at) }
 }
 
-/// Returns the reported reset of the account's usage window, if it is in the future.
+/// Returns the reported reset of the account's usage window, if it is in the future and plausible.
 fn reported_reset(evidence: &Evidence, now: Now) -> Option<Moment> {
-    evidence.rate_limit.and_then(|limit| limit.resets_at).filter(|reset| *reset > now.at)
+    let reset = evidence.rate_limit.and_then(|limit| limit.resets_at);
+    reset.filter(|reset| *reset > now.at && reset.since(now.at) <= RESET_WAIT_MAX)
 }
 
 fn continue_prompt(state: &State) -> PromptKind {
@@ -417,9 +420,10 @@ impl FailedAttempt<'_> {
         }
     }
 
-    /// Returns whether an attempt before this one opened the session.
+    /// Returns whether an attempt before this one opened a session, even if that was replaced.
     fn has_worked(&self) -> bool {
-        self.state.attempts() > 1 && self.state.session.is_some()
+        let state = self.state;
+        state.attempts() > 1 && (state.session.is_some() || !state.usage.is_empty())
     }
 
     fn end_with_retry_at(&self, at: Moment) -> AfterAttempt {

@@ -42,6 +42,9 @@ impl Run {
         }
         self.record(Record::SuspendOrdered { at, source });
         match &self.state.phase {
+            Phase::Running if self.only_background_works() => {
+                self.stop(at, StopCause::Suspended, StopLevel::Term);
+            }
             // An interrupted exchange ends with a result that reports its cost.
             Phase::Running => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
             // The agent already returned its result.

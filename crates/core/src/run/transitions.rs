@@ -241,9 +241,15 @@ impl Run {
         self.observations.idle && self.observations.result.is_some() && self.has_new_result()
     }
 
+    /// Returns whether no exchange is open, but background work is running. Such an agent does not answer an
+    /// interrupt.
+    pub(super) fn only_background_works(&self) -> bool {
+        self.observations.result.is_some() && self.observations.background_tasks > 0
+    }
+
     /// Returns whether an exchange has ended since the last prompt, interrupt or voluntary stop. After a
     /// takeover, the stream of the agent is read again from its start.
-    fn has_new_result(&self) -> bool {
+    pub(super) fn has_new_result(&self) -> bool {
         self.observations.results > self.state.results_before
     }
 
@@ -481,8 +487,11 @@ impl Run {
         }
         self.record(Record::CancelRequested { at, source });
         match &self.state.phase {
+            Phase::Running if self.only_background_works() => {
+                self.stop(at, StopCause::Cancelled, StopLevel::Term);
+            }
             Phase::Running | Phase::Closing { .. } => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source))
+                self.stop(at, StopCause::Cancelled, first_stop_level(source));
             }
             Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
                 self.stop(at, StopCause::Cancelled, first_stop_level(source));

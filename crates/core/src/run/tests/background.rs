@@ -199,7 +199,7 @@ fn work_that_died_with_its_agent_is_continued() {
         WAITING,
         "cancel term; exit 143; swept 1",
         expect![[r#"
-            cancel term      suspend by sigterm; stop suspended interrupt; > interrupt
+            cancel term      suspend by sigterm; stop suspended term; > term
             exit 143         interrupted -> resume in 0s: 2 resume s1, continue (interrupted); > sweep
             swept 1          swept 1; suspended; > finish 143
         "#]],
@@ -291,7 +291,12 @@ fn sub_agents_work_as_long_as_the_agent_may() {
             swept 1          swept 1; out_of_time by limit of time; > finish 22
         "#]],
     );
-    let wrap_up = Policy { wrap_up: Some(WrapUp { reserve: None }), ..no_wrap_up };
+    // They stop at the end of the wrap-up, although time is left until the timeout.
+    let wrap_up = Policy {
+        wrap_up: Some(WrapUp { reserve: None }),
+        attempt_timeout: Some(Span::from_mins(57)),
+        ..no_wrap_up
+    };
     check_rest_with(
         &wrap_up,
         DELEGATED,

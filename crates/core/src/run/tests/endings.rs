@@ -138,6 +138,21 @@ fn agent_that_vanishes_during_the_run_is_retried_for_a_minute() {
     );
 }
 
+#[test]
+fn agent_that_vanishes_after_its_session_was_lost_is_retried() {
+    check_run(
+        "opened; bill 9; fails full; spawn-fails missing; swept; tick; spawn; open",
+        expect![[r#"
+            fails full       context_full -> replace_full_session in 0s: 2 new s2, task after loss (context_full); > sweep; attempt 2 new s2, task after loss (context_full); strategy handoff (context_full); > spawn 2
+            spawn-fails missing agent_missing -> resume in 2s: 3 new s3, task after loss (context_full); > sweep
+            swept            swept 0
+            tick             attempt 3 new s3, task after loss (context_full); strategy handoff (context_full); > spawn 3
+            spawn            spawned 7
+            open             opened s3
+        "#]],
+    );
+}
+
 /// The program that never worked since the user resumed the run is not awaited.
 #[test]
 fn agent_that_is_missing_when_the_run_is_resumed_ends_it_at_once() {

@@ -99,11 +99,22 @@ fn finishes_if_reset_exceeds_max_wait() {
 #[test]
 fn never_waits_over_eight_days_for_reset() {
     check_run(
+        "working; limit until +200h; fails 429",
+        expect![[r#"
+            limit until +200h -
+            fails 429        usage_limit -> retry_later by usage_limit in 8d 8h; > sweep; retry_later by usage_limit in 8d 8h; > finish 75
+        "#]],
+    );
+}
+
+#[test]
+fn implausible_reset_is_unknown() {
+    check_run(
         "working; limit until +1000000h; fails 429",
         expect![[r#"
-        limit until +1000000h -
-        fails 429        usage_limit -> retry_later by usage_limit in 41666d 16h; > sweep; retry_later by usage_limit in 41666d 16h; > finish 75
-    "#]],
+            limit until +1000000h -
+            fails 429        usage_limit -> park in 37s: 2 resume s1, continue (usage_limit); > sweep
+        "#]],
     );
 }
 
