@@ -157,9 +157,7 @@ impl StoreError {
 
     /// Returns whether the disk, a quota or a file size limit is full. No partial write remains.
     pub fn is_disk_full(&self) -> bool {
-        use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
-        let StoreError::Io { cause, .. } = self else { return false };
-        matches!(cause.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+        matches!(self, StoreError::Io { cause, .. } if is_disk_full(cause))
     }
 
     /// Returns the directory of the run whose plan or journal is missing or unreadable. The agent's files may
@@ -176,6 +174,12 @@ impl StoreError {
             path.file_name().is_some_and(|name| name == "plan.json" || name == "journal.jsonl");
         path.parent().filter(|_| is_plan_or_journal && !self.is_disk_full())
     }
+}
+
+/// Returns whether a write failed because the disk, a quota or a file size limit is full.
+pub fn is_disk_full(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }
 
 /// Turns `Permission denied (os error 13)` into `permission denied`.

@@ -60,7 +60,7 @@ pub use cost_summary::{
 pub use create::{NewRun, Placement};
 pub use database::{Database, DatabaseError, empty_database, with_suffix};
 pub use diagnostic_file::write_diagnostic;
-pub use error::StoreError;
+pub use error::{StoreError, is_disk_full};
 pub use files::{
     if_exists, open_regular, read_at_most, read_json_if_exists, read_regular, read_regular_to_string,
     remove_if_exists,

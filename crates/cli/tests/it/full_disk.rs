@@ -24,6 +24,11 @@ All three steps are taken.
 const SCRIPT: &str = r#"
 mkdir -m 700 "$LONGHAUL_HOME"
 mount -t tmpfs -o size=2m,mode=700 tmpfs "$LONGHAUL_HOME" || exit 77
+head -c 1900K /dev/zero > "$LONGHAUL_HOME/filler"
+"$1" run p --cwd work --agent-path "$2" --permission-mode bypassPermissions --preset drill > early.out 2> early.err
+echo $? > early.code
+[ -e work/steps ] && exit 1
+rm -r "$LONGHAUL_HOME"/*
 "$1" run p --cwd work --agent-path "$2" --permission-mode bypassPermissions --preset drill > run.out 2> run.err &
 run=$!
 until [ -e work/started ]; do kill -0 $run || exit 1; sleep 0.05; done
@@ -67,6 +72,8 @@ fn run_on_full_disk(stage: &Stage, agent: &Path) -> bool {
     assert_eq!(output.code, 0, "{output:?}");
     let content = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("the file is stored");
     let parsed = |name: &str| serde_json::from_str::<Value>(&content(name)).expect("an envelope is printed");
+    // An agent whose first output would be lost does not start.
+    assert_eq!(content("early.code"), "25\n", "{}", content("early.err"));
     let (stderr, envelope) = (content("run.err"), parsed("run.out"));
     assert_eq!(content("run.code"), "26\n", "{stderr}{envelope}");
     let id = envelope["run"]["id"].as_str().expect("the run is named");

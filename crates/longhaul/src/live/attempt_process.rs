@@ -59,6 +59,7 @@ impl AttemptProcess {
         session: Option<&SessionBaseline>,
         watch: &mut FileWatch,
     ) -> Result<Result<AttemptProcess, (SpawnError, io::Error)>, SuperviseError> {
+        disk_space::check(&config.dir, disk_space::START)?;
         let dir = config.dir.attempt(plan.attempt).create()?;
         if let Some(session) = session {
             // Needed later to verify that the history arrived. The work does not need it.
@@ -70,14 +71,8 @@ impl AttemptProcess {
             input: write_end.map(|end| InputFifo { end, path: dir.input_path() }),
             ..LaunchSpec::new(invocation, &config.environment, &config.marker, stdout, stderr)
         };
-        // If the disk has no room for this file, it has none for the agent's output, and the agent would work
-        // unobserved.
-        if let Err(error) = dir.write(&launch.argv())
-            && error.is_disk_full()
-        {
-            return Err(error.into());
-        }
-        // For people, and for the list of calls in the next prompt. The work does not need it.
+        // For people, and for the list of calls in the next prompt. The work does not need them.
+        let _ = dir.write(&launch.argv());
         let _ = dir.write_prompt(&invocation.prompt);
         // The watch starts before the agent can write, so that no output is missed.
         watch.add_file(&dir.stream_path());
@@ -236,7 +231,7 @@ impl AttemptProcess {
             notices.push(Notice::MemoryExceeded);
         }
         // A build may fill the disk for a moment and clean up, so only two polls in a row count.
-        match disk_space::check(&config.dir) {
+        match disk_space::check(&config.dir, disk_space::OUTPUT) {
             Err(error) if self.disk_was_full => return Err(error.into()),
             result => self.disk_was_full = result.is_err(),
         }

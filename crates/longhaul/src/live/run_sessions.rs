@@ -6,7 +6,7 @@ use super::sessions::{PreparedSession, SessionFiles};
 use super::world_config::WorldConfig;
 use longhaul_agent::Decoder;
 use longhaul_core::{AttemptPlan, Continuity, Evidence, Exit, SessionFileState, SessionId, StartupError};
-use longhaul_store::{AttemptDir, SessionLock, StoreError};
+use longhaul_store::{AttemptDir, SessionLock, StoreError, is_disk_full};
 
 #[derive(Default)]
 pub(crate) struct RunSessions {
@@ -84,6 +84,10 @@ impl RunSessions {
             .map_or(Ok(PreparedSession::default()), |files| files.prepare(plan, wrap_up, inspected));
         let prepared = match prepared {
             Ok(prepared) => prepared,
+            Err(error) if is_disk_full(&error) => {
+                let path = files(config).map(|files| files.path(plan.session.id())).unwrap_or_default();
+                return Err(StoreError::io("write", &path)(error));
+            }
             Err(error) => return Ok(Err(SessionRefusal::unknown(&error.to_string()))),
         };
         if prepared.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {

@@ -206,7 +206,7 @@ impl<'a> SessionFiles<'a> {
         paths.filter_map(|path| read(&path).ok())
     }
 
-    fn path(&self, session: &SessionId) -> PathBuf {
+    pub(crate) fn path(&self, session: &SessionId) -> PathBuf {
         self.config.join(self.sessions.file(&self.cwd, session))
     }
 
