@@ -50,6 +50,7 @@ impl State {
                 self.check_passed = false;
             }
             Record::ResumeStrategyChosen { strategy, .. } => {
+                self.strategies_tried.insert(*strategy);
                 if let Some(plan) = &mut self.plan {
                     plan.strategy = Some(*strategy);
                 }
@@ -73,7 +74,6 @@ impl State {
                 // No supervisor may have run for hours between the plan and the start.
                 self.attempt_started_at = *at;
                 self.process = Some(*process);
-                self.strategies_tried.extend(self.plan.as_ref().and_then(|plan| plan.strategy));
                 if self.phase == Phase::Starting {
                     self.phase = Phase::Running;
                 }
@@ -155,6 +155,11 @@ impl State {
                 self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
                 self.result = *result;
                 self.usage = Usage::plus(self.usage, *usage);
+                // Without an agent, the strategy was not tried.
+                if matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable)) {
+                    let strategy = self.plan.as_ref().and_then(|plan| plan.strategy);
+                    self.strategies_tried.retain(|tried| Some(*tried) != strategy);
+                }
                 if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
                     self.count_retry(fault, *remedy, plan, *at);
                 }

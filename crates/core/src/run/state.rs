@@ -156,7 +156,7 @@ pub struct State {
     pub faults_retried_once: BTreeSet<Fault>,
     /// Faults for which a new session was started since the last progress.
     pub faults_with_new_session: BTreeSet<Fault>,
-    /// Resume strategies with which an agent was spawned since the last progress.
+    /// Resume strategies tried since the last progress.
     pub strategies_tried: BTreeSet<ResumeStrategy>,
     /// Whether the run started with a session that had a history.
     pub started_with_history: bool,

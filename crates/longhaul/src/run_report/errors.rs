@@ -61,7 +61,7 @@ pub(super) fn errors(
 fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> String {
     let fault = outcome.fault.map(|fault| describe(state, fault));
     if let Some(limit) = outcome.limit {
-        let fault = fault.map(|fault| format!(", and {fault}")).unwrap_or_default();
+        let fault = fault.map(|fault| format!("; the last attempt failed: {fault}")).unwrap_or_default();
         return format!("{}{fault}", limit.describe_stop());
     }
     if let Some(FailedCheck { number, log, .. }) = check {

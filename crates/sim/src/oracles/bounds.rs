@@ -95,6 +95,8 @@ pub(crate) struct AttemptCase<'a> {
     /// Number of attempts before the run was resumed.
     pub attempts_before: u32,
     pub session_open: bool,
+    /// Whether an attempt before this one has used anything.
+    pub has_history: bool,
     /// Whether the model has answered since the run was started or resumed.
     pub has_answered: bool,
     /// Whether a session with a handoff prompt was started, and none with only the task.
@@ -103,7 +105,8 @@ pub(crate) struct AttemptCase<'a> {
 
 impl AttemptCase<'_> {
     pub(super) fn bound(&self) -> Bound {
-        bound(self.fault, self.attempt > self.attempts_before + 1 && self.session_open, self.has_answered)
+        let has_worked = self.session_open || self.has_history;
+        bound(self.fault, self.attempt > self.attempts_before + 1 && has_worked, self.has_answered)
     }
 }
 

@@ -4,19 +4,21 @@
 use super::facts::Facts;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AttemptPlan, Event, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
+    AttemptPlan, Event, Fault, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
 };
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct StrategyWatch {
     /// Result of the current attempt's last inspection.
     inspected_state: Option<SessionFileState>,
+    /// Strategy of the current attempt.
+    chosen: Option<ResumeStrategy>,
     relocated: bool,
     repaired: bool,
     handed_off: bool,
     started_fresh: bool,
     /// Whether the model ever produced a message.
-    has_history: bool,
+    pub(crate) has_history: bool,
 }
 
 impl StrategyWatch {
@@ -47,28 +49,39 @@ impl StrategyWatch {
                 let has_history = self.has_history;
                 *self = StrategyWatch { has_history, ..StrategyWatch::default() };
             }
-            Record::AttemptStarted { .. } => self.inspected_state = None,
+            Record::AttemptStarted { .. } => (self.inspected_state, self.chosen) = (None, None),
             Record::ResumeStrategyChosen { strategy, reason, .. } => {
                 let expected = self.expected(*reason, facts);
                 ensure(expected == Some(*strategy), Oracle::Strategies, || {
                     format!("{strategy:?} for {reason:?}, not {expected:?}: {self:?}")
                 })?;
-                match strategy {
-                    ResumeStrategy::Relocate => self.relocated = true,
-                    ResumeStrategy::Repair => self.repaired = true,
-                    ResumeStrategy::Handoff => self.handed_off = true,
-                    ResumeStrategy::Fresh => self.started_fresh = true,
-                    ResumeStrategy::AsIs | ResumeStrategy::Fork => {}
-                }
+                self.chosen = Some(*strategy);
+                self.set_tried(*strategy, true);
             }
             Record::ProgressMade { resets_retries: true, .. } => {
                 (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
                     (false, false, false, false);
             }
-            Record::AttemptEnded { usage, .. } => self.has_history |= !usage.is_empty(),
+            Record::AttemptEnded { usage, fault, .. } => {
+                self.has_history |= !usage.is_empty();
+                let without_agent = matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable));
+                if let Some(strategy) = self.chosen.filter(|_| without_agent) {
+                    self.set_tried(strategy, false);
+                }
+            }
             _ => {}
         }
         Ok(())
+    }
+
+    fn set_tried(&mut self, strategy: ResumeStrategy, tried: bool) {
+        match strategy {
+            ResumeStrategy::Relocate => self.relocated = tried,
+            ResumeStrategy::Repair => self.repaired = tried,
+            ResumeStrategy::Handoff => self.handed_off = tried,
+            ResumeStrategy::Fresh => self.started_fresh = tried,
+            ResumeStrategy::AsIs | ResumeStrategy::Fork => {}
+        }
     }
 
     /// Returns the strategy that the documentation requires.

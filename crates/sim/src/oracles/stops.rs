@@ -65,7 +65,10 @@ impl StopWatch {
         )?;
         let Some((since, before, _)) = self.last else {
             let is_gentle = cause == StopCause::Cancelled && facts.cancel == Some(CancelSource::Person);
+            // An agent does not answer an interrupt while only its background work is running.
+            let may_be_idle = facts.agent.result.is_some() && facts.agent.shells > 0;
             let first = match cause {
+                _ if is_gentle && may_be_idle && level == StopLevel::Term => level,
                 _ if is_gentle => StopLevel::Interrupt,
                 // The agent must survive to do the wrap-up.
                 StopCause::WrapUp => StopLevel::Interrupt,

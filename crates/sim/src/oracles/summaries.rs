@@ -12,7 +12,7 @@ use longhaul_core::{
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SummaryWatch {
     strategy: Option<ResumeStrategy>,
-    /// Whether a summary was started since the last progress that resets retries.
+    /// Whether a summary was started for an agent since the last progress that resets retries.
     was_requested: bool,
     process: SideProcess,
     result: Option<SummaryResult>,
@@ -73,6 +73,10 @@ impl SummaryWatch {
             }
             Record::Downtime { duration } => self.process.add_downtime(*duration),
             Record::ProgressMade { resets_retries, .. } => self.was_requested &= !resets_retries,
+            // No agent received it.
+            Record::AttemptEnded { fault: Some(Fault::AgentMissing | Fault::AgentUnusable), .. } => {
+                self.was_requested = false;
+            }
             _ => {}
         }
         Ok(())

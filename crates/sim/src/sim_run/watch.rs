@@ -303,6 +303,7 @@ impl<'a> OracleSet<'a> {
             attempt: plan.attempt,
             attempts_before: self.attempts_before,
             session_open: self.sessions.is_open(),
+            has_history: self.strategies.has_history,
             has_answered: self.has_answered || evidence.usage.messages > 0,
             can_drop_handoff: self.strategies.can_drop_handoff(),
         };
