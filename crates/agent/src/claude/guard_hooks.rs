@@ -96,9 +96,11 @@ impl GuardHooks {
     /// Handles a request of the agent. Returns its questions to a person with their answers.
     pub(super) fn on_request(&mut self, id: &str, request: &Request<'_>) -> Vec<AnsweredQuestion> {
         let call = fingerprint(request.tool_use_id.as_str());
-        let is_guard = request.subtype.is("hook_callback");
+        // Without guards, our own hook has no verdict to give.
+        let is_ours = request.callback_id.is(CALLBACK);
+        let is_guard = request.subtype.is("hook_callback") && !(is_ours && self.guards.is_empty());
         let (answer, given_answers) = match request.subtype.as_str() {
-            "hook_callback" if request.callback_id.is(CALLBACK) => {
+            "hook_callback" if is_ours => {
                 self.open_calls.insert(call);
                 let guarded = guarded_call(&request.input);
                 self.context = (guarded.cwd.to_owned(), guarded.bypasses_permissions);
@@ -576,6 +578,8 @@ mod tests {
         }));
         let mut unguarded = GuardHooks::default();
         unguarded.on_tool_end("call-1", false);
+        request(&mut unguarded, "2", "Bash");
+        unguarded.on_withdrawn("2");
         unguarded.on_exchange_end();
         assert!(!unguarded.has_lapsed());
     }
