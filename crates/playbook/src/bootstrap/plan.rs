@@ -113,10 +113,10 @@ fn judged(learning: &LearningDb, path: &Path) -> Result<(u64, bool), DatabaseErr
 /// Returns the result of learning from a transcript, or `None` if it is not finished. The queue decides whether
 /// it is finished; the last slice decides the result. A transcript that cannot be read has no slice.
 pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnResult>, DatabaseError> {
-    let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
+    let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ?
                ORDER BY id DESC LIMIT 1";
-    let Queued { transcript, judge, destination, event, .. } = queued;
-    let item = params![transcript.to_string_lossy(), judge.as_str(), destination, <&str>::from(*event)];
+    let Queued { transcript, judge, destination, .. } = queued;
+    let item = params![transcript.to_string_lossy(), judge.as_str(), destination];
     let state: Option<String> =
         learning.database.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
