@@ -211,8 +211,15 @@ fn playbook_that_cannot_be_written_is_named() {
     let cause = format!("cannot change {}: it links to", playbook.display());
     assert!(reason.starts_with(&cause) && reason.contains("; it waits until "), "{reason}");
     fs::remove_file(&playbook).expect("the link existed");
+    // A hook queues the session too. This entry then contains nothing new.
+    let database = LearningPaths::in_home(&stage.home()).database();
+    let twice = "INSERT INTO queue (at, project, transcript, event, judge, destination)
+                 SELECT at, project, transcript, 'SessionEnd', judge, destination FROM queue";
+    let database = Connection::open(database).expect("the file exists");
+    assert_eq!(database.execute(twice, []), Ok(1));
     let rest = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
+    assert_eq!(printed(&rest)["sessions"][0]["message"], "1 new", "{}", rest.stdout);
 }
 
 #[test]
