@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use std::fs::{self, File};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 /// Returns a server whose model gives the same answer to both questions of the judge.
@@ -176,10 +176,10 @@ fn sessions_wait_for_another_worker() {
 #[test]
 fn ctrl_c_loses_nothing() {
     let stage = Stage::new();
-    let server = judge_server_with("fault = { hold = { for_s = 60 } }\ntimes = 1");
+    let server = judge_server_with("fault = { hold = { for_s = 3 } }\ntimes = 2");
     write_sessions(&stage, 2);
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
-    wait_until("the judge receives a request", || !server.api.request_log().requests.is_empty());
+    wait_until("the judge receives a second request", || server.api.request_log().requests.len() == 2);
     learning.signal(Signal::INT);
     let cancelled = learning.output();
     assert_eq!(cancelled.code, 130, "{}", cancelled.stderr);
@@ -188,9 +188,38 @@ fn ctrl_c_loses_nothing() {
         "{}",
         cancelled.stdout
     );
+    let cost = printed(&cancelled)["cost_usd"].as_f64();
+    assert!(cost.is_some_and(|cost| cost > 0.0), "the first answer is paid for: {}", cancelled.stdout);
     let rest = bootstrap(&stage, &["--yes"]).against(&server).output();
     assert_eq!(rest.code, 0, "{}{}", rest.stdout, rest.stderr);
     assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
+    assert_eq!(printed(&rest)["sessions"][0]["message"], "1 new", "{}", rest.stdout);
+}
+
+#[test]
+fn playbook_that_cannot_be_written_is_named() {
+    let (stage, server) = (Stage::new(), judge_server());
+    write_sessions(&stage, 2);
+    let playbook = stage.work().join(".claude/playbook.json");
+    fs::create_dir(stage.work().join(".claude")).expect("the stage is writable");
+    symlink("../../missing.json", &playbook).expect("the stage is writable");
+    let stopped = bootstrap(&stage, &["--yes"]).against(&server).output();
+    assert_eq!(stopped.code, 75, "{}{}", stopped.stdout, stopped.stderr);
+    let report = printed(&stopped);
+    assert_eq!(results(&report), ["s1 queued", "s2 open"]);
+    let reason = report["stopped"].as_str().expect("it stopped");
+    let cause = format!("cannot change {}: it links to", playbook.display());
+    assert!(reason.starts_with(&cause) && reason.contains("; it waits until "), "{reason}");
+    fs::remove_file(&playbook).expect("the link existed");
+    // A hook queues the session too. This entry then contains nothing new.
+    let database = LearningPaths::in_home(&stage.home()).database();
+    let twice = "INSERT INTO queue (at, project, transcript, event, judge, destination)
+                 SELECT at, project, transcript, 'SessionEnd', judge, destination FROM queue";
+    let database = Connection::open(database).expect("the file exists");
+    assert_eq!(database.execute(twice, []), Ok(1));
+    let rest = bootstrap(&stage, &["--yes"]).against(&server).output();
+    assert_eq!(results(&printed(&rest)), ["s1 learned", "s2 learned"], "{}", rest.stderr);
+    assert_eq!(printed(&rest)["sessions"][0]["message"], "1 new", "{}", rest.stdout);
 }
 
 #[test]
@@ -258,7 +287,7 @@ fn claude_code_judges_sessions_except_its_own() {
         // `@` means a run of the user.
         let latest = stage.longhaul(["show", "@"]).output();
         assert_eq!(latest.code, 2, "{latest:?}");
-        latest.assert_error(&["no run `@`", "judged for the playbook"]);
+        latest.assert_error(&["no run `@`", "judged sessions for the playbook"]);
         let hook_calls = fs::read_to_string(stage.folder().join("hook-calls")).unwrap_or_default();
         assert!(hook_calls.lines().all(|line| line.ends_with(" 1")), "{hook_calls}");
     };

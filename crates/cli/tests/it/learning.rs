@@ -238,6 +238,7 @@ fn queue_is_kept_while_the_api_is_down() {
         "{unavailable:?}"
     );
     assert!(printed(&unavailable)["due_at"].is_string(), "{unavailable:?}");
+    assert!(unavailable.stderr.contains("; it waits\n"), "{unavailable:?}");
     assert_eq!(server.api.request_log().requests.len(), 3);
     let mut last = None;
     wait_until("the queue is empty", || {

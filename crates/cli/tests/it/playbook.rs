@@ -252,6 +252,9 @@ fn edit_repairs_a_damaged_playbook_and_creates_the_first() {
     fs::create_dir_all(stage.work().join(".claude")).expect("created");
     symlink("../../team.json", path(&stage)).expect("linked");
     let team = stage.folder().join("team.json");
+    let checked = playbook(&stage, &["check", "--output-format", "text"]);
+    assert_eq!(checked.code, 1, "{checked:?}");
+    assert!(checked.stdout.contains("problem: cannot change") && checked.stdout.contains("remove the link"));
     let rejected = edit(&stage, "printf '{\"sections\": {\"OTHERS\": [\"a point\"]}}' > \"$2\"");
     assert!(rejected.code != 0 && !team.exists(), "{rejected:?}");
     rejected.assert_error(&["which is outside the project and not a playbook", "remove the link"]);

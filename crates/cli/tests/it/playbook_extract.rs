@@ -316,12 +316,11 @@ fn failed_transcript_from_stdin_is_stored() {
         let output = call();
         assert_eq!((output.code, result(&output).to_string().as_str()), (20, EMPTY), "{output:?}");
     }
-    // The same transcript is stored only once.
+    // The same transcript is stored and queued only once.
     let queued = queued(&stage);
-    let [(first, ..), (second, ..)] = queued.as_slice() else { panic!("{queued:?}") };
-    assert_eq!(first, second);
-    assert_eq!(fs::read_to_string(first).expect("the file is stored"), TRANSCRIPT);
-    assert_eq!(fs::metadata(first).expect("the file is stored").permissions().mode() & 0o777, 0o600);
+    let [(file, ..)] = queued.as_slice() else { panic!("{queued:?}") };
+    assert_eq!(fs::read_to_string(file).expect("the file is stored"), TRANSCRIPT);
+    assert_eq!(fs::metadata(file).expect("the file is stored").permissions().mode() & 0o777, 0o600);
     let output = call();
     assert_eq!((output.code, result(&output)["new_key_points"].as_array().map(Vec::len)), (0, Some(1)));
 }
@@ -333,6 +332,8 @@ fn invalid_input_is_rejected_before_any_request() {
     stage.file("notes.md", "# Notes\n\nNo transcript at all.\n");
     stage.file("other.jsonl", "{\"speaker\": \"model\", \"words\": \"Done.\"}\n");
     stage.file("empty.jsonl", "");
+    stage.file("second.jsonl", TRANSCRIPT);
+    stage.file("third.jsonl", TRANSCRIPT);
     stage.file("newer.json", r#"{"version": "2.0", "sections": {}}"#);
     stage.file("broken.json", "{\"version\": ");
     let check = |args: &[&str], code: i32, is_queued: bool, fragments: &[&str]| {
@@ -350,12 +351,12 @@ fn invalid_input_is_rejected_before_any_request() {
     check(&["--run", "@"], 2, false, &["longhaul run"]);
     check(&["session.jsonl", "--playbook", "nowhere.json"], 2, false, &["nowhere.json", "--playbook"]);
     check(&["session.jsonl", "--playbook", "newer.json"], 25, true, &["version is 2.0", "playbook check"]);
-    check(&["session.jsonl", "--playbook", "broken.json"], 25, true, &["broken.json: line 1"]);
-    check(&["session.jsonl", "--playbook", "broken.json", "--no-queue"], 25, false, &["broken.json"]);
+    check(&["second.jsonl", "--playbook", "broken.json"], 25, true, &["broken.json: line 1"]);
+    check(&["third.jsonl", "--playbook", "broken.json", "--no-queue"], 25, false, &["broken.json"]);
     fs::create_dir_all(stage.user_home().join(".claude/prompts")).expect("the stage is writable");
     fs::write(stage.user_home().join(".claude/prompts/reflection.txt"), "Judge {everything}.")
         .expect("the stage is writable");
-    check(&["session.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
+    check(&["third.jsonl"], 25, true, &["reflection.txt", "{everything}", "{trajectories}"]);
     let output = extract(&stage, &server, &["empty.jsonl"]);
     assert_eq!((output.code, result(&output).to_string().as_str()), (0, EMPTY), "{output:?}");
     // Invalid arguments are usage errors.

@@ -1,12 +1,13 @@
 //! Lists the transcripts of a project's past sessions.
 //!
 //! The rows of a transcript name its project. The name of its folder is not used, because the project's path
-//! cannot be derived from it.
+//! cannot be derived from it. A file or a folder that cannot be read is listed too, so that the plan can name it.
 
 use longhaul_core::Moment;
+use longhaul_store::{if_exists, open_regular};
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::fs::{self, DirEntry, File};
+use std::fs;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -18,7 +19,7 @@ const CWD_SEARCH_BYTES_MAX: u64 = 4 << 20;
 /// A past session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastSession {
-    /// Transcript of the session.
+    /// Transcript of the session, or a folder that cannot be read.
     pub path: PathBuf,
     /// Size of the transcript.
     pub bytes: u64,
@@ -31,7 +32,7 @@ pub struct PastSession {
 /// Returns the past sessions of a project, oldest first. `config_dir` is Claude Code's configuration directory.
 ///
 /// # Errors
-/// Returns an error if a folder cannot be read. A missing folder has no sessions.
+/// Returns an error if the folder of all projects cannot be read. A missing folder has no sessions.
 pub fn project_sessions(config_dir: &Path, project: &Path) -> io::Result<Vec<PastSession>> {
     let names = [project.to_owned(), fs::canonicalize(project).unwrap_or_default()];
     let is_own = |directory: PathBuf| {
@@ -39,9 +40,9 @@ pub fn project_sessions(config_dir: &Path, project: &Path) -> io::Result<Vec<Pas
     };
     let mut paths = Vec::new();
     for folder in entries(&config_dir.join("projects"))? {
-        paths.extend(transcripts(&folder.path())?);
+        paths.extend(transcripts(&folder).unwrap_or_else(|_| vec![folder]));
     }
-    paths.retain(|path| directory(path).is_some_and(is_own));
+    paths.retain(|path| directory(path).map_or(true, |directory| directory.is_some_and(is_own)));
     Ok(sessions(paths))
 }
 
@@ -54,7 +55,7 @@ pub fn folder_sessions(folder: &Path) -> io::Result<Vec<PastSession>> {
 }
 
 fn sessions(paths: Vec<PathBuf>) -> Vec<PastSession> {
-    let mut found: Vec<PastSession> = paths.into_iter().filter_map(session).collect();
+    let mut found: Vec<PastSession> = paths.into_iter().map(session).collect();
     found.sort_by(|one, other| (one.at, &one.path).cmp(&(other.at, &other.path)));
     found
 }
@@ -62,55 +63,57 @@ fn sessions(paths: Vec<PathBuf>) -> Vec<PastSession> {
 /// Returns the transcripts of a folder, including those of sub-agents: next to the session's transcript, or
 /// in a separate folder since 2.1.330.
 fn transcripts(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_transcript = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "jsonl");
     let mut found = Vec::new();
-    for entry in entries(folder)? {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(entries(&path.join("subagents"))?.iter().map(DirEntry::path));
-        } else {
-            found.push(path);
+    for path in entries(folder)? {
+        let subagents = path.join("subagents");
+        match path.is_dir().then(|| entries(&subagents)) {
+            None => found.extend(Some(path).filter(is_transcript)),
+            Some(Ok(paths)) => found.extend(paths.into_iter().filter(is_transcript)),
+            Some(Err(_)) => found.push(subagents),
         }
     }
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
     Ok(found)
 }
 
-fn session(path: PathBuf) -> Option<PastSession> {
-    let metadata = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
-    let modified = metadata.modified().ok()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+fn session(path: PathBuf) -> PastSession {
+    let metadata = fs::metadata(&path).ok();
+    let modified = metadata.as_ref().and_then(|metadata| metadata.modified().ok());
+    let age = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
     let has_subagent_name = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("agent-"));
     let is_in_subagents_dir = path.parent().is_some_and(|parent| parent.ends_with("subagents"));
-    Some(PastSession {
-        bytes: metadata.len(),
-        at: Moment(modified.as_millis() as u64),
+    PastSession {
+        bytes: metadata.map_or(0, |metadata| metadata.len()),
+        at: Moment(age.as_millis() as u64),
         is_subagent: has_subagent_name || is_in_subagents_dir,
         path,
-    })
+    }
 }
 
-/// Returns the directory that the session worked in: that of the first row that has one.
-fn directory(path: &Path) -> Option<PathBuf> {
+/// Returns the directory that the session worked in: that of the first row that has one. A missing file has none.
+fn directory(path: &Path) -> io::Result<Option<PathBuf>> {
     #[derive(Deserialize)]
     struct Row<'a> {
         #[serde(borrow)]
         cwd: Option<Cow<'a, str>>,
     }
-    let mut reader = BufReader::new(File::open(path).ok()?.take(CWD_SEARCH_BYTES_MAX));
+    let Some(file) = if_exists(open_regular(path))? else { return Ok(None) };
+    let mut reader = BufReader::new(file.take(CWD_SEARCH_BYTES_MAX));
     let mut line = Vec::new();
     loop {
         line.clear();
-        if reader.read_until(b'\n', &mut line).ok()? == 0 {
-            return None;
+        if reader.read_until(b'\n', &mut line)? == 0 {
+            return Ok(None);
         }
         if let Ok(Row { cwd: Some(cwd) }) = serde_json::from_slice(&line) {
-            return Some(PathBuf::from(cwd.into_owned()));
+            return Ok(Some(PathBuf::from(cwd.into_owned())));
         }
     }
 }
 
-fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
+fn entries(folder: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(folder) {
-        Ok(entries) => entries.collect(),
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             Ok(Vec::new())
         }

@@ -7,10 +7,11 @@ use crate::database::{LearnResult, Queued, Slice, SliceState};
 use crate::judging::Excerpt;
 use crate::{LearningDb, UserError};
 use longhaul_core::{Moment, Usd};
-use longhaul_store::DatabaseError;
+use longhaul_store::{DatabaseError, read_regular};
 use rusqlite::{OptionalExtension, params};
-use std::fs;
+use serde_json::json;
 use std::path::Path;
+use std::{fs, io};
 use strum::IntoStaticStr;
 use thiserror::Error;
 
@@ -113,10 +114,10 @@ fn judged(learning: &LearningDb, path: &Path) -> Result<(u64, bool), DatabaseErr
 /// Returns the result of learning from a transcript, or `None` if it is not finished. The queue decides whether
 /// it is finished; the last slice decides the result. A transcript that cannot be read has no slice.
 pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnResult>, DatabaseError> {
-    let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ? AND event = ?
+    let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ?
                ORDER BY id DESC LIMIT 1";
-    let Queued { transcript, judge, destination, event, .. } = queued;
-    let item = params![transcript.to_string_lossy(), judge.as_str(), destination, <&str>::from(*event)];
+    let Queued { transcript, judge, destination, .. } = queued;
+    let item = params![transcript.to_string_lossy(), judge.as_str(), destination];
     let state: Option<String> =
         learning.database.query(|db| db.query_row(sql, item, |row| row.get(0)).optional())?;
     match state.as_deref() {
@@ -132,11 +133,17 @@ pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnR
     })
 }
 
-/// Returns the cost of all questions since this moment, as far as the database knows it.
-pub fn spent_since(learning: &LearningDb, at: Moment) -> Result<Usd, DatabaseError> {
-    let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests WHERE at >= ?";
-    let spent: i64 =
-        learning.database.query(|db| db.query_row(sql, [at.0.cast_signed()], |row| row.get(0)))?;
+/// Returns the cost of all questions about these transcripts since this moment, as far as the database knows it.
+pub fn spent_since<'a>(
+    learning: &LearningDb,
+    at: Moment,
+    transcripts: impl IntoIterator<Item = &'a Path>,
+) -> Result<Usd, DatabaseError> {
+    let names: Vec<_> = transcripts.into_iter().map(Path::to_string_lossy).collect();
+    let sql = "SELECT coalesce(sum(cost), 0) FROM judge_requests JOIN slices ON slices.id = slice
+               WHERE at >= ? AND transcript IN (SELECT value FROM json_each(?))";
+    let selected = params![at.0.cast_signed(), json!(names).to_string()];
+    let spent: i64 = learning.database.query(|db| db.query_row(sql, selected, |row| row.get(0)))?;
     Ok(Usd(spent.max(0).cast_unsigned()))
 }
 
@@ -192,7 +199,7 @@ fn estimate(
         Some(learning) => judged(learning, &session.path)?,
         None => (0, false),
     };
-    let bytes = match fs::read(&session.path) {
+    let bytes = match read(&session.path) {
         Ok(bytes) => bytes,
         Err(error) => return Ok(Err(SkipReason::Unreadable(error.to_string()))),
     };
@@ -205,4 +212,12 @@ fn estimate(
         Ok(slice) if slice.is_empty() => Err(SkipReason::NoMessages),
         Ok(slice) => Ok(estimator.estimate(&slice)),
     })
+}
+
+/// Reads a transcript that can be queued. The queue stores paths as text.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    if fs::canonicalize(path)?.to_str().is_none() {
+        return Err(io::Error::other("its path is not valid UTF-8"));
+    }
+    read_regular(path)
 }

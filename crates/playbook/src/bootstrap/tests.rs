@@ -1,16 +1,22 @@
 use super::{
     BootstrapSettings, BootstrapState, Estimator, PastSession, SessionFilter, folder_sessions, plan,
-    project_sessions, result_of,
+    project_sessions, result_of, spent_since,
 };
-use crate::LearningDb;
-use crate::database::{JudgeKind, LearnResult, Queued, QueuedEvent};
-use crate::judging::Excerpt;
+use crate::database::{
+    ByteRange, Item, JudgeKind, JudgeRequest, LearnResult, NextItem, Queued, QueuedEvent, Slice,
+};
+use crate::judging::{Excerpt, JudgeQuestion};
+use crate::{JudgeReply, LearningDb, LearningPaths};
 use expect_test::{Expect, expect};
 use longhaul_agent::Prices;
-use longhaul_core::{Moment, Span};
+use longhaul_core::{Moment, Span, Tokens, Usd};
 use serde_json::json;
+use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 use tempfile::TempDir;
 
@@ -64,6 +70,40 @@ impl Stage {
     fn state(&self) -> BootstrapState {
         BootstrapState::read(&self.path("mine")).expect("it can be read")
     }
+
+    fn learning(&self) -> LearningDb {
+        LearningDb::open(&LearningPaths::in_home(&self.path("home"))).expect("it can be made")
+    }
+
+    /// Returns a session that the user requests.
+    fn queued(&self, name: &str) -> Queued {
+        Queued {
+            project: self.path("mine"),
+            session: None,
+            transcript: self.path("config/projects").join(name),
+            event: QueuedEvent::Manual,
+            reason: None,
+            judge: JudgeKind::Api,
+            destination: "http://127.0.0.1".to_owned(),
+        }
+    }
+}
+
+/// Returns the queued item of a transcript.
+fn due_item(learning: &LearningDb, queued: &Queued) -> Item {
+    let next = learning
+        .next(JudgeKind::Api, &queued.destination, Some(&queued.transcript), Moment(2))
+        .expect("it can be read");
+    let NextItem::Due(item) = next else { unreachable!("it is queued") };
+    *item
+}
+
+/// Starts a slice of the whole transcript.
+fn start_slice(learning: &mut LearningDb, item: &Item) -> Slice {
+    let end = fs::metadata(&item.queued.transcript).expect("it is there").len();
+    let part = ByteRange { start: 0, end, generation: 0, fingerprint: 0, more: false };
+    let slice = learning.start_slice(item, Moment(3), None, part).expect("it can be written");
+    slice.expect("it is the first")
 }
 
 #[test]
@@ -79,7 +119,7 @@ fn finds_sessions_by_their_content() {
     stage.file("another/notes.md", 1, b"text");
     stage.file("another/empty.jsonl", 1, b"");
     stage.file("another/broken.jsonl", 1, b"{\"cwd\":");
-    std::os::unix::fs::symlink(stage.path("mine"), stage.path("link")).expect("a link");
+    symlink(stage.path("mine"), stage.path("link")).expect("a link");
     stage.session("linked/e.jsonl", 6, "link", "Hi");
     let direct = ["another/d.jsonl", "any-name/b.jsonl", "any-name/a.jsonl", "another/agent-1.jsonl"];
     let others = ["another/d/subagents/agent-2.jsonl", "linked/e.jsonl"];
@@ -168,30 +208,11 @@ fn plans_sessions_and_reasons_for_skipping() {
 fn plan_skips_judged_but_not_queued_sessions() {
     let stage = Stage::new();
     stage.session("p/1.jsonl", 1, "mine", "Hi");
-    let paths = crate::LearningPaths::in_home(&stage.path("home"));
-    let mut learning = LearningDb::open(&paths).expect("it can be made");
-    let queued = Queued {
-        project: stage.path("mine"),
-        session: None,
-        transcript: stage.path("config/projects/p/1.jsonl"),
-        event: QueuedEvent::Manual,
-        reason: None,
-        judge: JudgeKind::Api,
-        destination: "http://127.0.0.1".to_owned(),
-    };
+    let (mut learning, queued) = (stage.learning(), stage.queued("p/1.jsonl"));
     learning.enqueue(Moment(1), &queued).expect("it is queued");
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
-    let ends = fs::metadata(&queued.transcript).expect("it is there").len();
-    let crate::database::NextItem::Due(item) =
-        learning.next(JudgeKind::Api, &queued.destination, None, Moment(2)).expect("it can be read")
-    else {
-        unreachable!("it is queued")
-    };
-    let part = crate::database::ByteRange { start: 0, end: ends, generation: 0, fingerprint: 0, more: false };
-    let slice = learning
-        .start_slice(&item, Moment(3), None, part)
-        .expect("it can be written")
-        .expect("it is the first");
+    let item = due_item(&learning, &queued);
+    let slice = start_slice(&mut learning, &item);
     assert_eq!(planned(&stage, &default_filter(), Some(&learning)), "learn p/1.jsonl\n");
     let learned = LearnResult::Learned;
     learning.finish_slice(&item, &slice, Moment(4), learned, "1 new").expect("it can be written");
@@ -202,28 +223,87 @@ fn plan_skips_judged_but_not_queued_sessions() {
 #[test]
 fn reports_result_without_slice() {
     let stage = Stage::new();
-    let paths = crate::LearningPaths::in_home(&stage.path("home"));
-    let mut learning = LearningDb::open(&paths).expect("it can be made");
+    let mut learning = stage.learning();
     let mut check = |reason: &str, expected: LearnResult| {
-        let queued = Queued {
-            project: stage.path("mine"),
-            session: None,
-            transcript: stage.path("gone.jsonl"),
-            event: QueuedEvent::Manual,
-            reason: None,
-            judge: JudgeKind::Api,
-            destination: "http://127.0.0.1".to_owned(),
-        };
+        let queued = stage.queued("gone.jsonl");
+        // A hook has queued it before.
+        let by_hook = Queued { event: QueuedEvent::SessionEnd, ..queued.clone() };
+        learning.enqueue(Moment(1), &by_hook).expect("it is queued");
         learning.enqueue(Moment(1), &queued).expect("it is queued");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), None);
-        let next =
-            learning.next(JudgeKind::Api, &queued.destination, None, Moment(2)).expect("it can be read");
-        let crate::database::NextItem::Due(item) = next else { unreachable!("it is queued") };
+        let item = due_item(&learning, &queued);
         learning.finish(&item, Moment(3), expected, reason).expect("it can be written");
         assert_eq!(result_of(&learning, &queued).expect("it can be read"), Some(expected));
     };
     check("cannot read gone.jsonl: there is no such file", LearnResult::Failed);
     check("it contains nothing new", LearnResult::Empty);
+}
+
+#[test]
+fn cost_is_that_of_given_transcripts() {
+    let stage = Stage::new();
+    let mut learning = stage.learning();
+    let queued = ["p/1.jsonl", "p/2.jsonl"].map(|name| {
+        stage.session(name, 1, "mine", "Hi");
+        stage.queued(name)
+    });
+    for (queued, cost) in queued.iter().zip([7, 50]) {
+        learning.enqueue(Moment(1), queued).expect("it is queued");
+        let item = due_item(&learning, queued);
+        let slice = start_slice(&mut learning, &item);
+        let (text, model) = (String::new(), MODEL.to_owned());
+        let reply = JudgeReply { text, model, tokens: Tokens::default(), cost: Some(Usd(cost)) };
+        let request = JudgeRequest {
+            at: Moment(5),
+            project: &queued.project,
+            slice: Some(slice.id),
+            question: JudgeQuestion::Reflector,
+            judge: JudgeKind::Api,
+            model: MODEL,
+            prompt: 0,
+            result: Ok(&reply),
+        };
+        learning.record_request(&request).expect("it can be written");
+    }
+    let spent = |at: u64, queued: &[Queued]| {
+        let transcripts = queued.iter().map(|queued| queued.transcript.as_path());
+        spent_since(&learning, Moment(at), transcripts).expect("it can be read")
+    };
+    assert_eq!((spent(5, &queued[..1]), spent(5, &queued)), (Usd(7), Usd(57)));
+    assert_eq!((spent(6, &queued), spent(5, &[])), (Usd(0), Usd(0)));
+}
+
+#[test]
+fn names_unreadable_files_and_folders() {
+    let stage = Stage::new();
+    let path = |name: &str| stage.path("config/projects").join(name);
+    stage.session("p/1.jsonl", 1, "mine", "Hi");
+    stage.session("p/gone.jsonl", 1, "mine", "Hi");
+    fs::remove_file(path("p/gone.jsonl")).expect("it was there");
+    symlink(path("p/gone.jsonl"), path("p/dangling.jsonl")).expect("a link");
+    for name in ["loop", "p/loop.jsonl", "p/loop"] {
+        symlink(path(name), path(name)).expect("a link");
+    }
+    fs::create_dir(path("p/1")).expect("the stage can be written");
+    symlink(path("p/1/subagents"), path("p/1/subagents")).expect("a link");
+    let made = Command::new("mkfifo").arg(path("p/pipe.jsonl")).status().expect("there is mkfifo");
+    assert!(made.success());
+    let foreign = OsStr::from_bytes(b"\xff.jsonl");
+    fs::copy(path("p/1.jsonl"), path("p").join(foreign)).expect("the stage can be written");
+    let mut planned: Vec<String> = planned(&stage, &default_filter(), None)
+        .lines()
+        .map(|line| line.split(" (os error").next().unwrap_or_default().to_owned() + "\n")
+        .collect();
+    planned.sort();
+    expect![[r#"
+        learn p/1.jsonl
+        pass loop: it cannot be read: Too many levels of symbolic links
+        pass p/1/subagents: it cannot be read: Too many levels of symbolic links
+        pass p/loop.jsonl: it cannot be read: Too many levels of symbolic links
+        pass p/pipe.jsonl: it cannot be read: this is a pipe or a device, not a regular file
+        pass p/�.jsonl: it cannot be read: its path is not valid UTF-8
+    "#]]
+    .assert_eq(&planned.concat());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Manages queue items: which are due, waiting, done or failed.
 
 use super::queue::{JudgeKind, Queued, QueuedEvent};
+use super::slices::UNFINISHED;
 use super::status::{PausedJudge, paused_judges};
 use super::{LearnResult, LearningDb, judge, path};
 use longhaul_core::{Moment, Span};
@@ -65,8 +66,8 @@ impl LearningDb {
             let sql = format!(
                 "SELECT id, project, session, transcript, event, reason, judge, destination, tries FROM queue
                  WHERE {WAITING} AND not_before <= ?4
-                 ORDER BY EXISTS (SELECT 1 FROM slices WHERE queued = queue.id
-                                  AND slices.state IN ('started', 'reflected', 'curated')) DESC, tries, id
+                 ORDER BY EXISTS (SELECT 1 FROM slices WHERE queued = queue.id AND slices.{UNFINISHED}) DESC,
+                     tries, id
                  LIMIT 1"
             );
             let now = now.0.cast_signed();
@@ -247,6 +248,8 @@ fn item(row: &Row<'_>) -> rusqlite::Result<Item> {
 mod tests {
     use super::*;
     use crate::LearningPaths;
+    use crate::database::ByteRange;
+    use std::fs;
 
     fn queued() -> Queued {
         Queued {
@@ -280,6 +283,47 @@ mod tests {
                 .query(|db| db.execute(&format!("UPDATE queue SET {sql}"), []))
                 .expect("it is changed");
             assert_eq!(due("http://here", JudgeKind::Api), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn requesting_a_waiting_transcript_again_makes_it_due() {
+        let (home, paths) = LearningPaths::temporary();
+        let mut learning = LearningDb::open(&paths).expect("it is made");
+        let transcript = home.path().join("t");
+        fs::write(&transcript, "{}\n").expect("it is written");
+        let by_hook = Queued { transcript: transcript.clone(), ..queued() };
+        let by_user = Queued { event: QueuedEvent::Manual, ..by_hook.clone() };
+        let waiting =
+            |learning: &LearningDb| learning.status(Moment(8), 0).expect("it is read").waiting.len();
+
+        learning.enqueue(Moment(7), &by_hook).expect("it is queued");
+        let next = |learning: &LearningDb| {
+            learning.next(JudgeKind::Api, "http://here", None, Moment(8)).expect("it is read")
+        };
+        let NextItem::Due(item) = next(&learning) else { unreachable!("it is due") };
+        learning.delay(&item, "no space", Moment(100)).expect("it is recorded");
+        assert_eq!(next(&learning), NextItem::Waits(Moment(100)));
+        learning.enqueue(Moment(8), &by_user).expect("it is due");
+        assert!(matches!(next(&learning), NextItem::Due(_)));
+        let part = ByteRange { start: 0, end: 3, generation: 0, fingerprint: 0, more: false };
+        learning.start_slice(&item, Moment(8), None, part).expect("it is written").expect("it is the first");
+        learning.enqueue(Moment(8), &by_user).expect("it is due");
+        assert_eq!(waiting(&learning), 1);
+
+        // The started slice does not contain this row.
+        fs::write(&transcript, "{}\n{}\n").expect("it is written");
+        for added in [
+            by_user.clone(),
+            Queued { project: "/other".into(), ..by_user.clone() },
+            Queued { destination: "http://there".to_owned(), ..by_user.clone() },
+            Queued { judge: JudgeKind::Claude, ..by_user.clone() },
+            by_hook.clone(),
+            Queued { event: QueuedEvent::Run, ..by_hook },
+        ] {
+            let before = waiting(&learning);
+            learning.enqueue(Moment(8), &added).expect("it is queued");
+            assert_eq!(waiting(&learning), before + 1, "{added:?}");
         }
     }
 

@@ -54,14 +54,15 @@ pub enum LearnResult {
     Failed,
 }
 
+/// Slices whose judging was started but not finished.
+pub(super) const UNFINISHED: &str = "state IN ('started', 'reflected', 'curated')";
+
 const COLUMNS: &str =
     "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
 
 impl LearningDb {
     pub(crate) fn unfinished_slice(&self, item: &Item) -> Result<Option<Slice>, DatabaseError> {
-        let sql = format!(
-            "SELECT {COLUMNS} FROM slices WHERE queued = ? AND state IN ('started', 'reflected', 'curated') ORDER BY id"
-        );
+        let sql = format!("SELECT {COLUMNS} FROM slices WHERE queued = ? AND {UNFINISHED} ORDER BY id");
         self.database.query(|db| db.query_row(&sql, [item.id], slice).optional())
     }
 

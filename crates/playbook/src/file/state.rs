@@ -111,7 +111,7 @@ fn is_playbook(content: &FileContent) -> bool {
 
 impl PlaybookFile {
     /// Fails if a change would, because of the file's links.
-    pub(crate) fn check_link(&self) -> Result<(), FileError> {
+    pub fn check_link(&self) -> Result<(), FileError> {
         let target = self.target()?;
         if target.is_outside { self.may_change(&target, &read_stable(&target)?) } else { Ok(()) }
     }

@@ -75,22 +75,24 @@ fn make_plan(
     home: &LearningPaths,
     judge: &dyn Judge,
 ) -> Result<BootstrapPlan, Failure> {
-    let found = match &settings.transcript_dir {
+    let (dir, found) = match &settings.transcript_dir {
         Some(folder) if !folder.is_dir() => {
             let error = format!("cannot look for transcripts in {}: it is not a directory", folder.display());
             return Err(Failure::usage(error, "correct AGENTIC_CONTEXT_TRANSCRIPT_DIR, or unset it"));
         }
-        Some(folder) => folder_sessions(folder),
+        Some(folder) => (folder.clone(), folder_sessions(folder)),
         None => {
             let config_dir = claude_config_dir().ok_or_else(|| {
                 let hint = "set HOME or CLAUDE_CONFIG_DIR, or set AGENTIC_CONTEXT_TRANSCRIPT_DIR";
                 Failure::not_started("cannot find Claude Code's sessions: their directory is unknown", hint)
             })?;
-            project_sessions(&config_dir, project)
+            (config_dir.join("projects"), project_sessions(&config_dir, project))
         }
     };
-    let past_sessions =
-        found.or_not_started("cannot look for past sessions", "check that the directory is readable")?;
+    let past_sessions = found.or_not_started(
+        format!("cannot look for past sessions in {}", dir.display()),
+        "check that the directory is readable",
+    )?;
     let filter = SessionFilter {
         limit: args.limit.map(Into::into),
         newest_first: args.order == OrderArg::Newest,

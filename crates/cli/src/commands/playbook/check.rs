@@ -51,14 +51,17 @@ pub fn check(global: &GlobalArgs, args: &ProjectArgs) -> Result<u8, Failure> {
     let file = project::file(args)?;
     let (threshold, flaw) = project::similarity_threshold();
     let path = file.path().display().to_string();
-    let mut report = match file.read() {
+    // Learning refuses a link out of the project first.
+    let mut report = match file.check_link().and_then(|()| file.read()) {
         Ok(loaded) => CheckOutput { path, ..inspect(&loaded, threshold) },
-        Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. })) => CheckOutput {
-            path,
-            exists: true,
-            findings: vec![format!("{error}; {}", error.hint())],
-            ..CheckOutput::default()
-        },
+        Err(error @ (FileError::Damaged { .. } | FileError::Newer { .. } | FileError::Outside { .. })) => {
+            CheckOutput {
+                path,
+                exists: file.path().exists(),
+                findings: vec![format!("{error}; {}", error.hint())],
+                ..CheckOutput::default()
+            }
+        }
         Err(error) => return Err(error.into()),
     };
     report.warnings.extend(flaw);

@@ -75,7 +75,7 @@ pub enum SessionProgress {
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Skipped {
-    /// Path of the transcript.
+    /// Path of the transcript, or of a folder that cannot be read.
     transcript: String,
     /// Reason in one word: learned, nothing_new, no_messages, sub_agent, too_large, too_old, beyond_limit,
     /// foreign, judging_failed, unreadable.

@@ -12,12 +12,13 @@ use crate::output::phrases::money;
 use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
-use longhaul_core::{CancelSource, OutcomeKind, Span, Usd};
+use longhaul_core::{CancelSource, Moment, OutcomeKind, Span, Usd};
 use longhaul_playbook::bootstrap::{BootstrapPlan, BootstrapState, result_of, spent_since};
 use longhaul_playbook::database::{LearnResult, Queued};
 use longhaul_playbook::judge::Clock;
 use longhaul_playbook::worker::{Worker, WorkerEvent, WorkerReport};
 use longhaul_playbook::{Judge, LearningDb, PlaybookFile};
+use longhaul_store::DatabaseError;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,36 +47,45 @@ impl BootstrapLearner {
         plan: &BootstrapPlan,
         command_output: &mut BootstrapOutput,
     ) -> Result<u8, Failure> {
-        runtime::new()?.block_on(async {
-            if let Some(stop) = self.learn_sessions(&mut state, plan, command_output).await? {
-                command_output.stopped = Some(stop.message);
-                return Ok(stop.exit_code);
-            }
-            // Queued sessions may still be learned. Failed ones need a retry.
-            Ok(code(if command_output.count(SessionProgress::Queued) > 0 {
-                OutcomeKind::RetryLater
-            } else if command_output.count(SessionProgress::Failed) > 0 {
-                OutcomeKind::Failed
-            } else {
-                OutcomeKind::Done
-            }))
-        })
+        let started = self.clock.now().at;
+        let stop =
+            runtime::new()?.block_on(self.learn_sessions(&mut state, plan, started, command_output))?;
+        command_output.cost_usd = self.spent_since(started, plan)?.into();
+        if let Some(stop) = stop {
+            command_output.stopped = Some(stop.message);
+            return Ok(stop.exit_code);
+        }
+        // Queued sessions may still be learned. Failed ones need a retry.
+        Ok(code(if command_output.count(SessionProgress::Queued) > 0 {
+            OutcomeKind::RetryLater
+        } else if command_output.count(SessionProgress::Failed) > 0 {
+            OutcomeKind::Failed
+        } else {
+            OutcomeKind::Done
+        }))
+    }
+
+    /// Returns the cost of the planned sessions, as far as the database knows it.
+    fn spent_since(&self, started: Moment, plan: &BootstrapPlan) -> Result<Usd, DatabaseError> {
+        let learning = LearningDb::open(&self.target.home)?;
+        let transcripts: Vec<PathBuf> =
+            plan.included.iter().map(|planned| real_path(&planned.session.path)).collect();
+        spent_since(&learning, started, transcripts.iter().map(PathBuf::as_path))
     }
 
     async fn learn_sessions(
         &self,
         state: &mut BootstrapState,
         plan: &BootstrapPlan,
+        started: Moment,
         command_output: &mut BootstrapOutput,
     ) -> Result<Option<Stop>, Failure> {
         let mut cancels = signals::cancels()?;
-        let started = self.clock.now().at;
         let rules = learn::learn_rules();
         for (index, planned) in plan.included.iter().enumerate() {
-            let learning = LearningDb::open(&self.target.home)?;
-            let spent = spent_since(&learning, started)?;
-            command_output.cost_usd = spent.into();
-            if let Some(budget) = self.budget.filter(|budget| spent >= *budget) {
+            if let Some(budget) = self.budget
+                && self.spent_since(started, plan)? >= budget
+            {
                 let message =
                     format!("the budget of {} is exhausted; run it again to continue", money(budget));
                 return Ok(Some(Stop { exit_code: code(OutcomeKind::OverBudget), message }));
@@ -83,15 +93,17 @@ impl BootstrapLearner {
             let (number, name) = (index + 1, name_of(&planned.session.path));
             output::print_status(&format!("{number} of {}: {name}", plan.included.len()));
             let queued = self.queued(&planned.session.path);
-            learning.enqueue(output::now(), &queued)?;
-            drop(learning);
-            let last_message = Mutex::new(None);
+            LearningDb::open(&self.target.home)?.enqueue(output::now(), &queued)?;
+            let last_message: Mutex<Option<String>> = Mutex::new(None);
             let on_event = |event: WorkerEvent<'_>| match event {
                 // The result of the command says why it stopped.
                 WorkerEvent::NeedsPerson { .. } => {}
                 WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) => {
-                    if item.queued.transcript == queued.transcript {
-                        *last_message.lock().unwrap_or_else(PoisonError::into_inner) = Some(text.to_owned());
+                    let mut last = last_message.lock().unwrap_or_else(PoisonError::into_inner);
+                    // A hook may have queued it too. That entry then contains nothing new.
+                    let is_empty = matches!(event, WorkerEvent::Finished(_, LearnResult::Empty, _));
+                    if item.queued.transcript == queued.transcript && !(is_empty && last.is_some()) {
+                        *last = Some(text.to_owned());
                     }
                     print_event(self.target.kind, event);
                 }
@@ -117,13 +129,11 @@ impl BootstrapLearner {
                 Some(source) = cancels.recv() => return Ok(Some(cancelled(source))),
             };
             let message = last_message.lock().unwrap_or_else(PoisonError::into_inner).take();
-            let learning = LearningDb::open(&self.target.home)?;
-            let result = self.record_progress(&learning, state, &planned.session.path)?;
+            let result = self.record_progress(state, &planned.session.path)?;
+            let stop = stop(report, result, message.as_deref());
             command_output.record_result(index, result, message);
-            command_output.cost_usd = spent_since(&learning, started)?.into();
-            drop(learning);
-            if let Some(stop) = stop(report, result) {
-                return Ok(Some(stop));
+            if stop.is_some() {
+                return Ok(stop);
             }
             if index + 1 < plan.included.len() {
                 tokio::select! {
@@ -136,18 +146,17 @@ impl BootstrapLearner {
     }
 
     fn queued(&self, transcript: &Path) -> Queued {
-        let transcript = std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned());
-        self.target.queued(&self.project, transcript)
+        self.target.queued(&self.project, real_path(transcript))
     }
 
     /// Returns the result of a session according to the database. Records final results in the project.
     fn record_progress(
         &self,
-        learning: &LearningDb,
         state: &mut BootstrapState,
         transcript: &Path,
     ) -> Result<SessionProgress, Failure> {
-        let result = match result_of(learning, &self.queued(transcript))? {
+        let learning = LearningDb::open(&self.target.home)?;
+        let result = match result_of(&learning, &self.queued(transcript))? {
             None => return Ok(SessionProgress::Queued),
             Some(LearnResult::Failed) => return Ok(SessionProgress::Failed),
             Some(LearnResult::Learned) => SessionProgress::Learned,
@@ -161,16 +170,24 @@ impl BootstrapLearner {
     }
 }
 
-/// Returns why no further session starts, or `None` if one does.
-fn stop(report: WorkerReport, result: SessionProgress) -> Option<Stop> {
+fn real_path(transcript: &Path) -> PathBuf {
+    std::fs::canonicalize(transcript).unwrap_or_else(|_| transcript.to_owned())
+}
+
+/// Returns why no further session starts, or `None` if one does. `last_message` is that of the session.
+fn stop(report: WorkerReport, result: SessionProgress, last_message: Option<&str>) -> Option<Stop> {
     if let Some(reason) = report.needs_person {
         let message = format!("{reason}; the queue is kept; run it again to continue");
         return Some(Stop { exit_code: code(OutcomeKind::NeedsPerson), message });
     }
     // Entries for another judge or another API do not block this one.
     let until = report.due_at.filter(|_| result == SessionProgress::Queued)?;
-    let message =
-        format!("the judge does not answer and is paused until {}; run it again then", future_time(until));
+    // Without a message, this worker asked nothing, because the judge did not answer before.
+    let reason = last_message.map_or_else(
+        || "the judge does not answer and is paused".to_owned(),
+        |message| format!("{message}; it waits"),
+    );
+    let message = format!("{reason} until {}; run it again then", future_time(until));
     Some(Stop { exit_code: code(OutcomeKind::RetryLater), message })
 }
 

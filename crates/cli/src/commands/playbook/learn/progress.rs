@@ -5,7 +5,6 @@ use crate::commands::playbook::project::warn_damaged_database;
 use crate::failure::Failure;
 use crate::output;
 use crate::output::phrases::bytes;
-use crate::output::time::future_time;
 use longhaul_playbook::LearningPaths;
 use longhaul_playbook::database::{Item, JudgeKind, LearnResult};
 use longhaul_playbook::hooks::log_error;
@@ -29,9 +28,8 @@ pub fn print_event(judge: JudgeKind, event: WorkerEvent<'_>) {
         WorkerEvent::Finished(item, LearnResult::Failed, reason) => {
             output::print_warning(&format!("{}: {reason}", name(item)), None);
         }
-        WorkerEvent::Waits(item, until, reason) => {
-            print(item, &format!("{reason}; it waits until {}", future_time(until)));
-        }
+        // The judge may be paused for longer than the item. The result of the command says until when.
+        WorkerEvent::Waits(item, _, reason) => print(item, &format!("{reason}; it waits")),
         WorkerEvent::NeedsPerson { reason, .. } => {
             let hint = format!("the queue is kept; `{}` continues", command(judge));
             output::print_error(reason, Some(&hint));
