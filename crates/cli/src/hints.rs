@@ -116,6 +116,7 @@ impl Hint for TransferError {
             TransferError::FileExists(_) => {
                 "name another file with --output, or overwrite it with --force".to_owned()
             }
+            TransferError::NotRegular(_) => "name another file with --output".to_owned(),
             TransferError::InvalidArchive { .. } => "export the run again and copy the file again".to_owned(),
             TransferError::Large { .. } => "if you trust the file, import it with --allow-large".to_owned(),
             TransferError::Newer { .. } => "import it with that version, or a later one".to_owned(),
@@ -304,6 +305,7 @@ mod tests {
         check(&TransferError::StillRunning { run: run.clone(), processes: 1 }, "longhaul recover kmzxqp");
         check(&TransferError::RunningHere { run: run.clone(), processes: vec![12, 34] }, "kill 12 34");
         check(&TransferError::FileExists(path.clone()), "--force");
+        check(&TransferError::NotRegular(path.clone()), "--output");
         check(
             &TransferError::InvalidArchive { path: path.clone(), reason: String::new() },
             "export the run again",

@@ -3,6 +3,7 @@
 use super::PolicyArgs;
 use clap::{Args, ValueEnum};
 use longhaul_core::word_enum;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
@@ -55,8 +56,8 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "PROFILE|FILE|history", default_value = "flaky")]
     pub faults: String,
     /// Number of simulated runs
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    pub runs: u32,
+    #[arg(long, value_name = "N", default_value = "10000")]
+    pub runs: NonZeroU32,
     /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,

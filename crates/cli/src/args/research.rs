@@ -3,7 +3,7 @@
 
 use super::agent::model;
 use super::limits::{dollars, duration_limit};
-use super::{EventsArgs, NotifyArgs};
+use super::{EventsArgs, NONE, NotifyArgs};
 use clap::Args;
 use longhaul_agent::{ToolPattern, UrlPattern};
 use longhaul_core::{Span, Usd};
@@ -37,13 +37,13 @@ pub struct ResearchArgs {
         allow_hyphen_values = true
     )]
     pub hours: Option<Span>,
-    /// Maximum cost in dollars; 0 is unlimited [default: 10]
+    /// Maximum cost in dollars; 0 or `none` is unlimited [default: 10]
     ///
     /// For a resumed run, the total.
     #[arg(
         long = "budget_limit",
         value_name = "USD",
-        value_parser = dollars,
+        value_parser = total_budget,
         alias = "budget-limit",
         allow_hyphen_values = true
     )]
@@ -135,6 +135,11 @@ pub struct InheritedArgs {
     pub diagnostic: bool,
 }
 
+/// Reads an amount in dollars, or `none`, which is stored as 0. Unlike for `run`, 0 is unlimited, as in ResearchGym.
+fn total_budget(text: &str) -> Result<Usd, String> {
+    if text.trim() == NONE { Ok(Usd::ZERO) } else { dollars(text) }
+}
+
 /// Reads `0.25` or `12`.
 fn hours(text: &str) -> Result<Span, String> {
     let hours: f64 = text.trim().parse().unwrap_or_default();
@@ -149,7 +154,7 @@ fn hours(text: &str) -> Result<Span, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ResearchArgs, hours};
+    use super::{ResearchArgs, hours, total_budget};
     use clap::Parser;
     use longhaul_core::{Span, Usd};
 
@@ -169,6 +174,14 @@ mod tests {
         for text in ["0", "-1", "", "two", "NaN", "inf", "9000", "1h"] {
             assert!(hours(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn parses_budget() {
+        for (text, expected) in [("none", Usd::ZERO), ("0", Usd::ZERO), ("2.5", Usd(2_500_000))] {
+            assert_eq!(total_budget(text), Ok(expected), "{text}");
+        }
+        assert!(total_budget("ten").is_err());
     }
 
     #[test]

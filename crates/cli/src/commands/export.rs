@@ -13,7 +13,7 @@ use longhaul::transfer::{
 };
 use longhaul_core::{OutcomeKind, RunId};
 use serde::Serialize;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Output of the command. JSON keys are only added, never removed.
 #[derive(Debug, Serialize)]
@@ -56,6 +56,9 @@ struct ExportedWorkflow<'a> {
 }
 
 pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
+    if args.output.as_deref() == Some(Path::new("-")) {
+        return Err(Failure::usage("cannot export to stdout", "name a file with --output"));
+    }
     let home = open_home::locate()?;
     let to = |id: &RunId| args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.longhaul")));
     let exported = match open_home::find_target(&home, &args.run)? {

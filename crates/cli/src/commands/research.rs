@@ -15,11 +15,11 @@ use crate::args::{
 use crate::config::arguments::typed_except;
 use crate::failure::{Failure, OrFailure, USAGE};
 use crate::next_commands::quoted;
-use crate::{changes, guard_flags, open_home, output, table_files};
+use crate::{changes, guard_flags, open_home, open_ledger, output, table_files};
 use clap::ArgMatches;
 use longhaul_agent::{Guards, HandoffContext, HandoffReason, UrlPattern, estimated_tokens, handoff_prompt};
-use longhaul_core::{HANDOFF_TOKENS_MAX, Preset, Remaining, Span, Usd};
-use longhaul_store::{Inherited, Plan, RunDir};
+use longhaul_core::{HANDOFF_TOKENS_MAX, OutcomeKind, Preset, Remaining, Span, Usd};
+use longhaul_store::{Inherited, LedgerRun, Plan, RunDir, RunFilter};
 use researchgym_run::ResearchGymRun;
 use serde::Serialize;
 use std::fs;
@@ -146,6 +146,7 @@ fn start(global: &GlobalArgs, args: &ResearchArgs) -> Result<u8, Failure> {
 /// Continues a run of ResearchGym in its workspace, with the remaining amounts of its limits.
 fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path) -> Result<u8, Failure> {
     let past = ResearchGymRun::read(dir)?;
+    check_not_continued(&past)?;
     let task = Task::read(args.task_dir.as_deref().unwrap_or(&past.workspace), args.idea_hint)?;
     let remaining = past.remaining(RequestedTotals::new(args))?;
     let block_urls = blocked_urls(args, past.blocked.iter().chain(&task.blocked).cloned().collect())?;
@@ -181,6 +182,26 @@ fn continue_researchgym_run(global: &GlobalArgs, args: &ResearchArgs, dir: &Path
         return prepared.print(output::format(global));
     }
     prepared.start(global, DisplayOptions::open(global, &args.events)?)
+}
+
+/// Rejects a run that a run of Longhaul already continues. Its usage is not in ResearchGym's files, and both would
+/// change the same workspace.
+fn check_not_continued(past: &ResearchGymRun) -> Result<(), Failure> {
+    let project = Some(past.workspace.display().to_string());
+    let runs =
+        open_ledger::open(&open_home::locate()?)?.runs(&RunFilter { project, ..RunFilter::default() })?;
+    let continues = |run: &&LedgerRun| {
+        let never_started = run.outcome == Some(OutcomeKind::NotStarted) && run.reopen_count == 0;
+        let inherited = run.run_dir().plan().ok().and_then(|plan| plan.inherited);
+        !never_started && inherited.is_some_and(|inherited| inherited.from.as_path() == past.dir)
+    };
+    match runs.iter().find(continues) {
+        Some(run) => Err(Failure::usage(
+            format!("cannot resume {}: run {} already continues it", past.dir.display(), run.id),
+            format!("`longhaul research --resume {}` continues it", run.id),
+        )),
+        None => Ok(()),
+    }
 }
 
 fn resume_own_run(

@@ -10,6 +10,7 @@ use crate::args::{GlobalArgs, OutputFormat, RunsArgs, StateFilter};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page;
+use crate::output::phrases::counted;
 use crate::{open_home, open_ledger, output};
 pub use activity::{activity, working};
 use longhaul_store::{RunFilter, RunState};
@@ -54,7 +55,8 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
                 true if lists_all(args) => output::print_status("no runs yet; `longhaul run` starts one"),
                 true => output::print_status("no run matches; `longhaul runs` lists all runs"),
                 false if more => {
-                    output::print_status(&format!("the newest {} runs; --all lists all", rows.len()));
+                    let listed = counted(rows.len() as u64, "run");
+                    output::print_status(&format!("the newest {listed}; --all lists all"));
                 }
                 false => {}
             }

@@ -38,7 +38,7 @@ pub fn simulate(global: &GlobalArgs, args: &SimulateArgs) -> Result<u8, Failure>
     let (preset, policy) = (args.policy.preset(), args.policy.policy(false));
     let origins = global.configured.values.origins(preset);
     let profile = profile(&args.faults)?;
-    let forecast = forecast(&policy, &profile, args.runs.into(), args.seed);
+    let forecast = forecast(&policy, &profile, args.runs.get().into(), args.seed);
     let simulated = SimulateOutput {
         preset: preset.as_str(),
         policy: &policy,

@@ -130,7 +130,8 @@ fn apply(root: &mut Command, name: &str, mut values: Values, matches: &ArgMatche
         drop_overridden(command, &mut values, &typed, &excluded);
     }
     let keys = Keys::for_command(root);
-    typed.retain(|key| keys.find(None, key).is_some_and(|key| !key.arg.is_global_set()));
+    let key_of = |typed: &str| keys.find(None, typed).or_else(|| keys.find(Some(name), typed));
+    typed.retain(|typed| key_of(typed).is_some_and(|key| !key.arg.is_global_set()));
     let set = |command: Command| with_defaults(command, &values);
     *root = set(mem::take(root)).mut_subcommand(name, set);
     ConfiguredValues::new(typed, values.into_iter().map(|(key, value)| (key, value.origin())))

@@ -7,6 +7,7 @@ use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record, StopCause};
 use longhaul_store::Journal;
+use rustix::process::Signal;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -129,6 +130,21 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
 }
 
 #[test]
+fn status_says_that_a_run_waits_for_background_work() {
+    play_with_each_agent(&training_scenario(ENDLESS), "the status of a wait", |stage, agent, server| {
+        let run = start(stage, agent, server, &["--background-wait", "5m"]);
+        let activity = || {
+            let status = stage.longhaul(["status", "--output-format", "json"]).output().stdout;
+            serde_json::from_str::<Value>(&status).expect("JSON")["runs"][0]["activity"].clone()
+        };
+        let expected = format!("waiting for background work; in the background: {ENDLESS}");
+        wait_until("the exchange has ended", || activity() == expected);
+        run.signal(Signal::INT);
+        run.output().envelope(130);
+    });
+}
+
+#[test]
 fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
     play_with_each_agent(
         &training_scenario(ENDLESS),
@@ -180,6 +196,8 @@ fn result_names_background_work_stopped_after_its_wait() {
             assert_eq!(envelope["result"], "It trains.", "{envelope}");
             assert_stopped_command_is_named(&envelope);
             assert_eq!(stops(stage), (vec![StopCause::BackgroundStopped], vec![1]));
+            let shown = stage.longhaul(["show", "@"]).with_text_output().output().stdout;
+            assert_eq!(shown.matches("attempt 1: ").count(), 1, "{shown}");
         },
     );
 }

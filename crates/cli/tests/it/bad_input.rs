@@ -59,6 +59,7 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);
     check(&["run", "p", "--preset", "tornado"], &["tornado", "openclawpack"]);
     check(&["run", "p", "--max-retries", "many"], &["many", "--help"]);
+    check(&["simulate", "--runs", "0"], &["expected at least 1"]);
     check(&["run", "p", "--output-format", "xml"], &["xml", "stream-json"]);
     check(&["run", "p", "--quiet", "--verbose"], &["--quiet", "--verbose"]);
     check(&["run", "p", "--session-id", SESSION, "--resume", SESSION], &["--session-id", "--resume"]);

@@ -178,7 +178,14 @@ fn status_reports_unreadable_runs() {
     assert_eq!(status["runs"][0]["state"], "unreadable", "{status}");
     assert!(status["runs"][0]["activity"].as_str().is_some_and(|text| text.contains("journal")), "{status}");
     let text = stage.longhaul(["status"]).with_text_output().output().stdout;
-    assert!(text.contains("unreadable"), "{text}");
+    assert!(text.contains("unreadable") && text.contains(">$0 "), "{text}");
+    // Its usage is unknown, not zero.
+    assert_eq!(listed_runs(&stage, &[])[0]["unpriced"], true);
+    for by in ["day", "run", "project"] {
+        let cost = stage.longhaul(["cost", "--by", by]).with_text_output().output().stdout;
+        assert_eq!(cost.matches(">$0 ").count(), 2, "{cost}");
+    }
+    assert_verified(&stage);
     // It is not shown forever.
     let modified = SystemTime::now() - Duration::from_secs(8 * 24 * 3600);
     let dir = fs::File::open(stage.only_run().path()).expect("the directory exists");
@@ -280,8 +287,10 @@ fn pipe_receives_all_runs_and_a_terminal_the_newest() {
     assert_eq!(ids(&stage, &[]).len(), 31);
     assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--no-pager"], &[])).len(), 30);
     assert_eq!(ids_in_text(&run_on_terminal(&stage, &["runs", "--all", "--no-pager"], &[])).len(), 31);
-    let limited = stage.longhaul(["runs", "-n", "2"]).with_text_output().output();
-    assert_eq!(limited.stderr, "the newest 2 runs; --all lists all\n");
+    for (limit, listed) in [("1", "1 run"), ("2", "2 runs")] {
+        let limited = stage.longhaul(["runs", "-n", limit]).with_text_output().output();
+        assert_eq!(limited.stderr, format!("the newest {listed}; --all lists all\n"));
+    }
 }
 
 #[test]

@@ -130,6 +130,8 @@ fn task_runs_in_a_copy() {
         let mut expected: Vec<&str> = received.into_iter().chain(["environment", "steps"]).collect();
         expected.sort_unstable();
         assert_eq!(workspace(&run), expected, "nothing was fetched");
+        let origins = run.plan().expect("a plan").origins;
+        assert_eq!(origins.get("claude_hours").map(String::as_str), Some("flag"), "{origins:?}");
         let input = run.workspace_path().join("input");
         let environment = fs::read_to_string(input.join("environment")).expect("the file was written");
         let expected = [
@@ -408,6 +410,14 @@ fn researchgym_run_is_resumed() {
                 "{costs}"
             );
 
+            let again = resume(stage, server, &args);
+            assert_eq!(again.code, 2, "{again:?}");
+            let id = run.id();
+            again.assert_error(&[
+                &format!("run {id} already continues it"),
+                &format!("hint: `longhaul research --resume {id}`"),
+            ]);
+
             // The limits are totals that include the usage of the original run.
             let more = ["--resume", run.id().as_str(), "--claude_hours", "1", "--budget_limit", "9"];
             let rejected = resume(stage, server, &more);
@@ -455,6 +465,16 @@ fn researchgym_run_without_a_transcript_starts_from_its_workspace() {
     assert!(prompt.contains("Raise the accuracy.") && prompt.contains("There is no record"), "{prompt}");
     let argv = fs::read_to_string(run.attempt(1).path().join("argv.json")).expect("the file exists");
     assert!(!argv.contains("4c6e9a52-7a41-4a6b-9d0e-2f3b5f6a7c81"), "{argv}");
+}
+
+#[test]
+fn researchgym_run_can_be_resumed_after_a_run_that_never_started() {
+    let (stage, server) = (Stage::new(), Server::start(&format!("{WORK}{FINISHES}")));
+    let (original, agent) = (researchgym_run(&stage).display().to_string(), stage.agent());
+    let agent = agent.display().to_string();
+    let args = ["--resume", &original, "--agent-path", &agent, "--claude_hours", "3"];
+    resume(&stage, &server, &[&args[..], &["--", "--bogus-flag"]].concat()).envelope(25);
+    resume(&stage, &server, &args).envelope(0);
 }
 
 #[test]

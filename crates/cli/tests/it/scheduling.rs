@@ -72,6 +72,18 @@ fn running_run_is_followed() {
 }
 
 #[test]
+fn run_that_loses_its_supervisor_while_it_is_followed_is_recovered() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
+    let events = stage.folder().join("events");
+    let path = events.display().to_string();
+    let follower = call(&stage, &stage.agent(), &server, &["--events", &path]).start();
+    wait_until("the run is followed", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
+    run.kill();
+    assert_done(&stage, &follower.output().envelope(0), 1);
+}
+
+#[test]
 fn simultaneous_starts_create_one_run() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let agent = stage.agent();

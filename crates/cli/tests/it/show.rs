@@ -1,9 +1,11 @@
 //! `longhaul show`: the figures of one run, as text and as a JSON object.
 
+use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{STEPS, orphaned_run, recover, wait_for_agent_exit, with_each_agent};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
+use rustix::process::Signal;
 use serde_json::Value;
 
 const SESSION: &str = "6b5f9a1c-0d2e-4c53-9b1a-1f6f4f4a2c11";
@@ -102,6 +104,19 @@ fn a_failed_run_says_why() {
     let working = Server::start(WORK);
     stage.longhaul(["resume", "@", "--repeat-task"]).against(&working).output().envelope(0);
     assert_eq!(json(&stage)["errors"], serde_json::json!([]));
+}
+
+#[test]
+fn check_of_a_suspended_run_is_not_running() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let check = ["--check", "touch checking; sleep 60"];
+    let run = stage.run(&stage.agent(), &PROMPT).args(check).against(&server).start();
+    wait_until("the check runs", || stage.work().join("checking").exists());
+    let text = || stage.longhaul(["show", "@"]).with_text_output().output().stdout;
+    assert!(text().contains("1 is running"), "{}", text());
+    run.signal(Signal::TERM);
+    run.output().envelope(143);
+    assert!(text().contains("1 runs again when the run is recovered"), "{}", text());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// Four steps. Each first checks whether it was taken. The second takes long enough to be interrupted.
@@ -368,6 +368,8 @@ fn guards_follow_an_imported_run() {
     json(&import(&target, &source.folder().join("run.longhaul"), &[]).output());
     let spec = target.only_run().plan().expect("a plan").spec;
     let guards = Guards::compile(&spec.guards, &spec.cwd).expect("the guards are valid");
+    // A slash at the end would be another project.
+    assert_eq!(spec.cwd.as_os_str(), target.folder().join("there").as_os_str());
     let target_home = target.user_home();
     let expected =
         [target.folder().join("there/src"), target_home.join(".ssh"), in_home, target_home.join("keys")];
@@ -388,6 +390,19 @@ fn existing_file_is_not_overwritten() {
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "a finished run causes no warning");
     assert!(output.stdout.starts_with(&format!("File: {} (", file.display())), "{output:?}");
     assert!(fs::metadata(&file).expect("a file").len() > 1000);
+    shell(&stage, stage.folder(), "mkfifo pipe; ln -s pipe link");
+    for (name, error) in [
+        ("pipe", "not a regular file"),
+        ("link", "not a regular file"),
+        ("work", "not a regular file"),
+        ("-", "stdout"),
+    ] {
+        let rejected = export(&stage, &["@", "--force", "-o", name]).output();
+        assert_eq!(rejected.code, 2, "{rejected:?}");
+        rejected.assert_error(&[error, "hint: name", "--output"]);
+    }
+    let is_pipe = |file: PathBuf| fs::metadata(file).is_ok_and(|metadata| metadata.file_type().is_fifo());
+    assert!(is_pipe(stage.folder().join("pipe")) && is_pipe(stage.folder().join("link")));
     let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).output();
     nowhere.envelope(25);
     nowhere.assert_error(&["write", "hint: check the path"]);

@@ -25,7 +25,12 @@ impl RunSpec {
     pub fn changes_to(&self, new: &RunSpec) -> Vec<SettingChange> {
         let values = self.values().into_iter().zip(new.values());
         let changed = values.filter(|((_, from), (_, to))| from != to).map(|((name, from), (_, to))| {
-            SettingChange { setting: name.to_owned(), from: from.render(), to: to.render() }
+            let (from, mut to) = (from.render(), to.render());
+            // Other commands can be as many.
+            if from == to {
+                to = format!("{to} (changed)");
+            }
+            SettingChange { setting: name.to_owned(), from, to }
         });
         changed.collect()
     }

@@ -73,7 +73,7 @@ fn lists_changed_settings() {
             "model default opus",
             "deny_tools none Bash,mcp__*",
             "check none 1 command",
-            "notify 1 command 1 command",
+            "notify 1 command 1 command (changed)",
             "time_limit none 2h",
             "max_failed_checks none 10",
             "check_timeout none 30m",

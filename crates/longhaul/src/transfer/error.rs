@@ -36,6 +36,9 @@ pub enum TransferError {
     /// The output file already exists.
     #[error("{} already exists", .0.display())]
     FileExists(PathBuf),
+    /// The output file is a directory, a device or a pipe.
+    #[error("cannot export to {}: it is not a regular file", .0.display())]
+    NotRegular(PathBuf),
     /// The file is not an export.
     #[error("cannot import {}: {reason}", path.display())]
     InvalidArchive {
@@ -126,10 +129,13 @@ impl TransferError {
     /// Returns `true` if other arguments can fix the error, and `false` if it is caused by the state of the
     /// system.
     pub fn is_usage(&self) -> bool {
-        use TransferError::{FileExists, ImportedElsewhere, InUse, Large, NoWorkspace, NotEmpty, Workspace};
+        use TransferError::{
+            FileExists, ImportedElsewhere, InUse, Large, NoWorkspace, NotEmpty, NotRegular, Workspace,
+        };
         matches!(
             self,
             FileExists(_)
+                | NotRegular(_)
                 | Large { .. }
                 | NoWorkspace(_)
                 | NotEmpty(_)

@@ -174,6 +174,10 @@ impl Package {
     ) -> Result<Exported, TransferError> {
         let Package { mut manifest, mut sources } = self;
         let to = std::path::absolute(to).map_err(TransferError::io("write", to))?;
+        // A file renamed to a device would replace it.
+        if fs::metadata(&to).is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(TransferError::NotRegular(to));
+        }
         if !overwrite && to.symlink_metadata().is_ok() {
             return Err(TransferError::FileExists(to));
         }

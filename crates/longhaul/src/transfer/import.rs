@@ -217,10 +217,7 @@ impl MovedDir<'_> {
     /// Returns the new path of a directory. For one outside of the moved one, such as a merged worktree, it is the
     /// moved one: an imported run never works elsewhere.
     fn path_of(&self, old: &Path) -> PathBuf {
-        match old.strip_prefix(self.from) {
-            Ok(below) if is_plain(below) => self.to.join(below),
-            Ok(_) | Err(_) => self.to.to_owned(),
-        }
+        moved(old, self.from, self.to).unwrap_or_else(|| self.to.to_owned())
     }
 
     /// Moves the directory of a run, and its guards with it.
@@ -229,8 +226,8 @@ impl MovedDir<'_> {
         let paths = &mut spec.guards.block_paths;
         // Relative paths follow the directory.
         for path in paths.iter_mut() {
-            if let Some(moved) = moved(path, self.from, self.to) {
-                *path = moved;
+            if let Some(moved) = moved(Path::new(path), self.from, self.to) {
+                *path = moved.display().to_string();
             }
         }
         let new_home = env::var("HOME").unwrap_or_default();
@@ -238,17 +235,20 @@ impl MovedDir<'_> {
         let is_real = |home: &String| home.len() > 1;
         // A shell replaces `~`. The old path stays blocked, too: it may exist here.
         if let Some(old_home) = old_home.filter(is_real).filter(|_| is_real(&new_home)) {
-            let here = paths.iter().filter_map(|path| moved(path, old_home.as_ref(), new_home.as_ref()));
-            let here: Vec<String> = here.filter(|path| !spec.cwd.starts_with(path)).collect();
+            let here =
+                paths.iter().filter_map(|path| moved(path.as_ref(), old_home.as_ref(), new_home.as_ref()));
+            let here = here.filter(|path| !spec.cwd.starts_with(path));
+            let here: Vec<String> = here.map(|path| path.display().to_string()).collect();
             paths.extend(here);
         }
     }
 }
 
-/// Returns the new path of a file below `from`, if the path is below it.
-fn moved(path: &str, from: &Path, to: &Path) -> Option<String> {
-    let below = Path::new(path).strip_prefix(from).ok().filter(|below| is_plain(below))?;
-    Some(to.join(below).display().to_string())
+/// Returns the new path of `from` or of a file below it, if the path is one of these.
+fn moved(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+    let below = path.strip_prefix(from).ok().filter(|below| is_plain(below))?;
+    // Joining an empty path would append a slash.
+    Some(to.iter().chain(below).collect())
 }
 
 /// Returns whether a relative path has no `..`.

@@ -94,11 +94,19 @@ impl Ledger {
 
     /// Derives the whole ledger again from the run directories.
     ///
-    /// Entries written before a failure stay.
+    /// Entries written before a failure stay, and the next reader derives the others.
     pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
-        let stats = self.derive_if(|_| true)?;
-        self.store_location(&LedgerLocation::new(&self.home))?;
-        Ok(stats)
+        let recorded = self.stored_runs(&RunFilter::default())?;
+        self.transaction(|db| {
+            db.execute_batch("DELETE FROM runs; DELETE FROM attempts; DELETE FROM spend; DELETE FROM days")
+        })?;
+        let home = self.home.clone();
+        let CatchUpStats { derived, .. } = self.list_days(&home)?;
+        let existing: BTreeSet<RunId> =
+            self.stored_runs(&RunFilter::default())?.into_iter().map(|run| run.id).collect();
+        self.store_location(&LedgerLocation::new(&home))?;
+        let removed = recorded.iter().filter(|run| !existing.contains(&run.id)).count() as u64;
+        Ok(CatchUpStats { derived, removed })
     }
 
     /// Compares every run with its directory if the ledger was last used at another location. A home that was
@@ -143,7 +151,8 @@ impl Ledger {
         let recorded = self.stored_runs(&RunFilter::default())?;
         let stale: Vec<RunId> = recorded.into_iter().filter(is_stale).map(|run| run.id).collect();
         self.transaction(|db| {
-            db.execute("DELETE FROM days", [])?;
+            // No directory has this time.
+            db.execute("UPDATE days SET modified = 0", [])?;
             let reset = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
             let mut reset = db.prepare_cached(reset)?;
             stale.iter().try_for_each(|id| reset.execute([id.as_str()]).map(drop))

@@ -93,7 +93,7 @@ pub struct LedgerRun {
     /// Estimated cost, in addition to the reported cost.
     #[serde(rename = "estimated_cost_usd")]
     pub estimated_cost: Dollars,
-    /// Whether some usage has no known price. The cost is then a lower bound.
+    /// Whether some usage has no known price, or the journal cannot be read. The cost is then a lower bound.
     pub unpriced: bool,
     /// Number of tokens of all kinds, including truncated messages.
     #[serde(rename = "total_tokens")]
@@ -303,13 +303,17 @@ impl LedgerEntry {
         let mut entry = LedgerEntry::derive(dir).unwrap_or_else(|error| {
             let modified = fs::metadata(dir.path()).map_or(0, |metadata| metadata.mtime());
             let started_at = Moment(u64::try_from(modified).unwrap_or_default().saturating_mul(1_000));
-            let (state, message) = (RunState::Unreadable, Some(error.to_string()));
-            LedgerEntry::from_run(LedgerRun {
-                state,
+            let mut entry = LedgerEntry::from_run(LedgerRun {
+                state: RunState::Unreadable,
                 started_at: started_at.into(),
-                error: message,
+                error: Some(error.to_string()),
+                unpriced: true,
                 ..unread_run(dir)
-            })
+            });
+            // Its usage is unknown, so that every sum that includes it is a lower bound.
+            let unknown = LedgerSpend { unpriced: true, ..LedgerSpend::default() };
+            entry.spend.insert((quarter_of(started_at), String::new()), unknown);
+            entry
         });
         entry.run.journal = journal;
         entry

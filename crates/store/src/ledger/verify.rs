@@ -39,6 +39,13 @@ impl Ledger {
         for run in recorded.into_iter().filter(|run| !on_disk.contains(&run.id) && !run.dir.exists()) {
             report(format!("{}: in the ledger, but there is no such run", run.id));
         }
+        let orphaned: u64 = self.query(|db| {
+            let count = "SELECT count(*) FROM spend WHERE run NOT IN (SELECT run FROM runs)";
+            db.query_row(count, [], |row| row.get(0))
+        })?;
+        if orphaned > 0 {
+            report(format!("{orphaned} amounts of spending belong to no run"));
+        }
         Ok(stats)
     }
 

@@ -22,6 +22,9 @@ pub struct ToolCalls {
     pub last: Vec<ToolCallRow>,
     /// Whether earlier calls exist or may exist, because only the end of the transcript is read.
     pub truncated: bool,
+    /// Whether the last message ends an exchange.
+    #[serde(skip)]
+    pub exchange_ended: bool,
 }
 
 /// One tool call.
@@ -89,8 +92,9 @@ impl ToolCalls {
     /// Collects the last `calls_max` calls from lines of a transcript. `is_truncated` says that it starts
     /// earlier. Lines that cannot be parsed are skipped.
     pub fn new<'a>(lines: impl Iterator<Item = &'a [u8]>, calls_max: usize, is_truncated: bool) -> ToolCalls {
-        let (mut calls, mut open) = (Vec::new(), BTreeMap::new());
+        let (mut calls, mut open, mut exchange_ended) = (Vec::new(), BTreeMap::new(), false);
         for message in lines.filter_map(|line| serde_json::from_slice::<TranscriptMessage>(line).ok()) {
+            exchange_ended = message.kind == EventKind::Result;
             if message.kind == EventKind::ToolCall {
                 if let Some(id) = &message.tool_use_id {
                     open.insert(id.clone(), calls.len());
@@ -104,7 +108,7 @@ impl ToolCalls {
             }
         }
         let first = calls.len().saturating_sub(calls_max);
-        ToolCalls { truncated: is_truncated || first > 0, last: calls.split_off(first) }
+        ToolCalls { truncated: is_truncated || first > 0, last: calls.split_off(first), exchange_ended }
     }
 }
 

@@ -157,6 +157,7 @@ fn calls() -> ToolCalls {
     ToolCalls {
         last: vec![call("cargo test", CallEnd::Ok), call("git push", CallEnd::Denied)],
         truncated: true,
+        exchange_ended: false,
     }
 }
 

@@ -63,18 +63,24 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
     }
     warn_of_another_prompt(args, dir);
     match state {
-        KeyState::Running => follow_running(global, args, dir),
-        KeyState::Unfinished => {
-            let display = DisplayOptions::open(global, &args.events)?;
-            let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
-            supervise_and_print(global, display, home, recovery)
-        }
+        KeyState::Running => match follow_running(global, args, dir) {
+            // The supervisor died meanwhile.
+            Err(_) if matches!(key_state(dir)?, KeyState::Unfinished) => recover(global, args, home, dir),
+            result => result,
+        },
+        KeyState::Unfinished => recover(global, args, home, dir),
         KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
         // A cancelled run was stopped on purpose.
         KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, home, dir),
         KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
         KeyState::Finished(_) => print_finished(global, home, dir),
     }
+}
+
+fn recover(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let display = DisplayOptions::open(global, &args.events)?;
+    let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
+    supervise_and_print(global, display, home, recovery)
 }
 
 /// Returns whether a run that did not start has no work to lose. Some agents report no usage, so an earlier part of a

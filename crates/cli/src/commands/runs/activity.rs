@@ -41,18 +41,22 @@ fn waiting(row: &Row, until: Option<Moment>) -> String {
 }
 
 pub fn working(dir: &RunDir) -> String {
-    match dir.status().ok().map(|status| status.phase) {
+    let status = dir.status().ok();
+    match status.as_ref().map(|status| status.phase) {
         Some(PhaseKind::Running | PhaseKind::Waiting | PhaseKind::Finished) | None => {
-            open_tool(dir).unwrap_or_else(|| "waiting for the model".to_owned())
+            let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX);
+            let has_background = status.is_some_and(|status| !status.background.is_empty());
+            let waits_for =
+                if calls.exchange_ended && has_background { "background work" } else { "the model" };
+            open_tool(calls).unwrap_or_else(|| format!("waiting for {waits_for}"))
         }
         Some(phase) => phrases::phase_words(phase).to_owned(),
     }
 }
 
 /// Returns the newest tool call without a result.
-fn open_tool(dir: &RunDir) -> Option<String> {
-    let calls = ToolCalls::read(&dir.transcript_path(), TRANSCRIPT_BYTES_MAX, CALLS_MAX).last;
-    let open = calls.into_iter().rev().find(|call| call.result == CallEnd::Unknown)?;
+fn open_tool(calls: ToolCalls) -> Option<String> {
+    let open = calls.last.into_iter().rev().find(|call| call.result == CallEnd::Unknown)?;
     let text = phrases::one_line(&format!("{}: {}", open.tool, open.argument));
     Some(text.trim_end_matches(':').to_owned())
 }

@@ -1,6 +1,6 @@
 //! Renders a run as text: figures, a table of attempts, notes, files and commands to type next.
 
-use super::attempt::{Attempt, Check, ReviewRow};
+use super::attempt::{Attempt, ReviewRow};
 use super::files::RunFiles;
 use super::{Loaded, ShowOutput};
 use crate::commands::runs::table::outcome_style;
@@ -13,8 +13,8 @@ use crate::run_history::NextStep;
 use crate::run_history::timeline_text::describe_finish;
 use longhaul::{RunReport, describe_stopped_task};
 use longhaul_core::{
-    AttemptHistory, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span, StrategyReason,
-    Usd, Verified,
+    AttemptHistory, OutcomeKind, Phase, ResumeStrategy, RunHistory, SessionFileState, Span, StopCause,
+    StrategyReason, Usd, Verified,
 };
 use longhaul_store::DiffStat;
 
@@ -120,7 +120,7 @@ fn usage_lines(out: &mut String, output: &ShowOutput) {
     line(out, "tokens", &tokens(output));
     lines(out, "limits", output.figures.limits.iter().map(phrases::limit_line));
     if !output.checks.is_empty() {
-        line(out, "checks", &checks(&output.checks));
+        line(out, "checks", &checks(output));
     }
     if let Some(changed) = output.changed {
         line(out, "changed", &changes(changed, &output.id));
@@ -218,14 +218,19 @@ fn tokens(output: &ShowOutput) -> String {
     )
 }
 
-fn checks(checks: &[Check]) -> String {
-    let texts = checks.iter().map(|check| match (check.result, check.duration_ms) {
+fn checks(output: &ShowOutput) -> String {
+    let without_result = match output.outcome {
+        None if output.supervised => "is running",
+        None => "runs again when the run is recovered",
+        Some(_) => "was stopped",
+    };
+    let texts = output.checks.iter().map(|check| match (check.result, check.duration_ms) {
         (Some(result), Some(duration)) => {
             let result = phrases::check_text(result).trim_start_matches("the check ");
             let review = check.review.as_ref().map_or_else(String::new, review_text);
             format!("{} {result} ({duration}{review})", check.number)
         }
-        (_, _) => format!("{} is running", check.number),
+        (_, _) => format!("{} {without_result}", check.number),
     });
     texts.collect::<Vec<_>>().join(", ")
 }
@@ -340,6 +345,9 @@ fn notes(out: &mut String, attempt: &Attempt) {
     match attempt.stop_cause.zip(attempt.stall) {
         Some((cause, stall)) => note(out, attempt, &phrases::stall_text(cause, &stall, deferred)),
         None if deferred > 0 => note(out, attempt, &phrases::deferred_stalls(deferred)),
+        // The stopped background work is listed above.
+        None if !attempt.background_stopped.is_empty()
+            && attempt.stop_cause == Some(StopCause::BackgroundStopped) => {}
         // The table had no room for the full text.
         None if ended_by(attempt).chars().count() > column_chars().0 => {
             note(out, attempt, &ended_by(attempt));

@@ -97,6 +97,23 @@ fn detects_and_rebuilds_damaged_ledger() {
 }
 
 #[test]
+fn rebuilt_ledger_has_only_existing_runs() {
+    let (_dir, home) = home_with_ledger();
+    let later: Day = "2026-01-02".parse().expect("a date");
+    let gone = home.create_run(&later, 2, &plan()).expect("a run");
+    let mut ledger = up_to_date_ledger(&home);
+    ledger.transaction(|db| db.execute_batch("UPDATE spend SET run = 99")).expect("it is damaged");
+    fs::remove_dir_all(gone.dir.path().parent().expect("a day")).expect("it is removed");
+    assert!(differences(&ledger).iter().any(|line| line.contains("belong to no run")));
+    let rebuilt = ledger.rebuild().expect("it is rebuilt");
+    assert_eq!(rebuilt, CatchUpStats { derived: 1, removed: 1 });
+    assert_eq!(differences(&ledger), [""; 0]);
+    let costs = ledger.costs_by_quarter(None).expect("the costs");
+    let sum = costs.iter().fold(Usd::ZERO, |sum, row| sum + row.spend.cost);
+    assert_eq!((sum, all(&mut ledger).len()), (cents(25), 1));
+}
+
+#[test]
 fn leaves_newer_ledger_alone() {
     let (_dir, home) = home_with_ledger();
     let db = rusqlite::Connection::open(ledger_path(&home)).expect("a database");

@@ -58,9 +58,13 @@ fn moved_home_finds_its_runs() {
 fn copied_home_lists_its_own_runs() {
     let (dir, home) = Home::temporary();
     let mut original = run(&home, 1, &started(1, 0));
+    let later: Day = "2026-01-02".parse().expect("a date");
+    home.create_run(&later, 2, &plan()).expect("a run");
     drop(up_to_date_ledger(&home));
     let copied = home_in(dir.path().join("copied"));
     copy(home.path(), copied.path());
+    // A day that was not copied has no runs.
+    fs::remove_dir_all(copied.runs_path().join(later.to_string())).expect("it is removed");
     append(&mut original, &finished(1_000, 20));
     let mut ledger = up_to_date_ledger(&copied);
     let listed: Vec<_> = all(&mut ledger).into_iter().map(|run| (run.state, run.dir)).collect();
