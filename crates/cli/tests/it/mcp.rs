@@ -10,6 +10,7 @@ use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
 use crate::workflows::{self, run_loop};
 use client::Client;
+use longhaul::RUN_VARIABLE;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -110,6 +111,21 @@ fn a_tied_run_reports_progress_and_its_outcome() {
     let (result, progress) = client.call_with_progress("run", json!({ "prompt": "x", "detached": false }));
     assert_eq!(result["structuredContent"]["run"]["outcome"], "done", "{result}");
     assert!(progress.iter().any(|line| line.contains("overloaded")), "{progress:?}");
+    client.close();
+}
+
+#[test]
+fn a_server_inside_a_run_waits_for_its_runs() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let mut client = Client::start_with(&stage, &server, &[], &[(RUN_VARIABLE, "outer")]);
+    let result = client.call("run", json!({ "prompt": "write the file" }));
+    assert_eq!(result["structuredContent"]["run"]["outcome"], "done", "{result}");
+    // The agent may still ask for it, and learns what happens then.
+    let result = client.call("run", json!({ "prompt": "write the file", "detached": true }));
+    let run = json!({ "run": result["structuredContent"]["run"]["id"] });
+    let warning = result["content"][1]["text"].as_str().unwrap_or_default();
+    assert!(warning.contains("ends with run outer, in which it was started"), "{result}");
+    client.call("attach", run);
     client.close();
 }
 

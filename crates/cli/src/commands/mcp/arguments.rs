@@ -50,11 +50,13 @@ impl Argument {
     }
 }
 
-pub fn input_schema(tool: &ServedTool) -> JsonObject {
+pub fn input_schema(tool: &ServedTool, is_detached: bool) -> JsonObject {
     let mut properties: Map<String, Value> =
         tool.arguments.iter().map(|argument| (argument.name.clone(), argument.schema())).collect();
     if tool.definition.effect == Effect::Drives {
-        let about = "false: wait for the end of the run, with progress, and cancel the run with the request [default: true]";
+        let about = format!(
+            "false: wait for the end of the run, with progress, and cancel the run with the request [default: {is_detached}]"
+        );
         properties.insert(DETACHED.to_owned(), json!({ "type": "boolean", "description": about }));
     }
     let required: Vec<&str> = tool
