@@ -464,6 +464,16 @@ fn install_writes_a_configuration_that_clients_read() {
         assert_eq!(server["args"], json!(["mcp", "--max-permission-mode=acceptEdits", "--max-budget=2"]));
         assert_eq!(server["env"]["LONGHAUL_HOME"], stage.home().to_string_lossy().as_ref());
     }
+    let install = || stage.longhaul(["mcp", "install", "--client", "claude-code", "--json"]);
+    // The client starts the server in another directory than this one.
+    let relative = install().in_dir(&stage.work()).env("LONGHAUL_HOME", "state").output();
+    let printed: Value = serde_json::from_str(&relative.stdout).expect("it is JSON");
+    let home = format!("\"LONGHAUL_HOME\": \"{}\"", stage.work().join("state").display());
+    assert!(printed["content"].as_str().is_some_and(|content| content.contains(&home)), "{relative:?}");
+    // As the server does when the client starts it there.
+    let refused = install().in_dir(&stage.user_home()).output();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.assert_error(&["which contains every project", "--allow-dir"]);
     let codex = stage.longhaul(["mcp", "install", "--client", "codex", "--write"]).output();
     assert!(codex.stdout.starts_with("installed: "), "{}", codex.stderr);
     let written = fs::read_to_string(stage.user_home().join(".codex/config.toml")).expect("it was written");
