@@ -40,17 +40,24 @@ export function expectOptions(options) {
   return options;
 }
 
-/** Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. */
+/**
+ * Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. `false` disables a
+ * setting that the configuration enables.
+ */
 export function toFlags(options) {
   const flags = [];
   for (const [key, value] of Object.entries(expectOptions(options))) {
-    if (OWN_OPTIONS.includes(key) || isAbsent(value) || value === false) {
+    if (OWN_OPTIONS.includes(key) || isAbsent(value)) {
       continue;
     }
     if (!/^[a-z][a-zA-Z0-9]*$/.test(key)) {
       throw new TypeError(`no option has the name ${JSON.stringify(key)}; names are like maxTurns`);
     }
     const flag = `--${key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    if (value === false) {
+      flags.push(`--off=${flag.slice(2).replaceAll('-', '_')}`);
+      continue;
+    }
     if (TEXT_FLAGS.includes(key)) {
       throw new TypeError(`the option ${key} has no result; use ${flag} on a command line`);
     }

@@ -12,35 +12,40 @@ pub fn read_optional(prompt: Option<&str>, file: Option<&Path>) -> Result<Option
 }
 
 pub fn read(prompt: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
-    let (bytes, source) = match (file, prompt) {
+    let hint = "write what the agent should do, such as \"fix the failing tests\"";
+    read_text("prompt", hint, prompt, file)
+}
+
+/// Reads a text. `noun` names it in errors, and `hint` says what to write.
+pub fn read_text(noun: &str, hint: &str, text: Option<&str>, file: Option<&Path>) -> Result<String, Failure> {
+    let (bytes, source) = match (file, text) {
         (Some(file), _) => {
             let bytes = read_regular(file).or_usage(
-                format!("cannot read the prompt from {}", file.display()),
+                format!("cannot read the {noun} from {}", file.display()),
                 "name a file that you can read",
             )?;
             (bytes, file.display().to_string())
         }
         (None, Some("-")) => {
-            let bytes = read_stdin()
-                .or_usage("cannot read the prompt from stdin", "pass the prompt as an argument instead")?;
+            let bytes = read_stdin().or_usage(
+                format!("cannot read the {noun} from stdin"),
+                format!("pass the {noun} as an argument instead"),
+            )?;
             (bytes, "stdin".to_owned())
         }
-        (None, prompt) => (prompt.unwrap_or_default().into(), "the command line".to_owned()),
+        (None, text) => (text.unwrap_or_default().into(), "the command line".to_owned()),
     };
-    let prompt = String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         Failure::usage(
-            format!("the prompt from {source} is not UTF-8: byte {offset} is the first that is not"),
+            format!("the {noun} from {source} is not UTF-8: byte {offset} is the first that is not"),
             "convert it, for example with `iconv -t utf-8`",
         )
     })?;
-    if prompt.trim().is_empty() {
-        return Err(Failure::usage(
-            format!("the prompt from {source} is empty"),
-            "write what the agent should do, such as \"fix the failing tests\"",
-        ));
+    if text.trim().is_empty() {
+        return Err(Failure::usage(format!("the {noun} from {source} is empty"), hint));
     }
-    Ok(prompt)
+    Ok(text)
 }
 
 /// Returns all of stdin, also when it is read again.

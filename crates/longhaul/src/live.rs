@@ -37,7 +37,7 @@ pub(crate) use notify_sender::NotifySender;
 pub(crate) use one_shot::{OneShotProcess, evidence_of};
 pub(crate) use process_discovery::{live_agent, stream_of_original};
 pub(crate) use requests::forward_stops;
-pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker};
+pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, enclosing_run};
 pub(crate) use sessions::SessionFiles;
 pub(crate) use sweep::{processes_with, sweep, sweep_and_count};
 pub(crate) use system::{

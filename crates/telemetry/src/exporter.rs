@@ -38,7 +38,7 @@ pub enum TelemetryError {
     #[error("cannot start sending telemetry: {0}")]
     Thread(#[from] io::Error),
     /// A variable has an unsupported value.
-    #[error("cannot send telemetry: {0}")]
+    #[error("cannot send telemetry: {}", without_endpoint(.0))]
     Exporter(#[from] ExporterBuildError),
     /// TLS is not available.
     #[error("cannot send telemetry: {0}")]
@@ -87,7 +87,47 @@ macro_rules! build_exporter {
     };
 }
 
+/// Exporters that have sent nothing yet.
+struct Exporters {
+    traces: Option<SpanExporter>,
+    metrics: Option<MetricExporter>,
+}
+
+impl Exporters {
+    /// Must be called within the runtime.
+    fn build(settings: &Settings, runtime: &Runtime) -> Result<Exporters, TelemetryError> {
+        let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
+            Ok(build_exporter!(SpanExporter::builder(), target, runtime))
+        });
+        let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
+            Ok(build_exporter!(MetricExporter::builder(), target, runtime))
+        });
+        Ok(Exporters { traces: traces.transpose()?, metrics: metrics.transpose()? })
+    }
+}
+
+/// States the flaw of a setting without its endpoint, which may contain a password.
+fn without_endpoint(error: &ExporterBuildError) -> String {
+    let text = error.to_string();
+    match text.split_once(": ").map(|(_, flaw)| flaw.split_once(": ")) {
+        Some(Some((variable, flaw))) if flaw.contains("endpoint '") => {
+            format!("{variable} is no URL such as http://localhost:4318")
+        }
+        Some(_) | None => text,
+    }
+}
+
 impl Telemetry {
+    /// Checks whether the pipeline can start with these settings. Sends nothing.
+    ///
+    /// # Errors
+    /// Returns [`TelemetryError`] if it cannot start.
+    pub fn check(settings: &Settings) -> Result<(), TelemetryError> {
+        let runtime = runtime()?;
+        let _runtime_guard = runtime.enter();
+        Exporters::build(settings, &runtime).map(drop)
+    }
+
     /// Starts the pipeline, or returns `None` if the settings disable it.
     ///
     /// # Errors
@@ -97,27 +137,22 @@ impl Telemetry {
         if settings.is_disabled() {
             return Ok(None);
         }
-        // The exporters block their own threads. This runtime sends their requests.
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()?;
+        let runtime = runtime()?;
         let runtime_guard = runtime.enter();
         let dropped: Arc<Mutex<DroppedData>> = Arc::default();
         let ids = Ids::default();
-        let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let inner = build_exporter!(SpanExporter::builder(), target, runtime);
+        let exporters = Exporters::build(settings, &runtime)?;
+        let traces = exporters.traces.map(|inner| {
             let exporter = CountingExporter { inner, dropped: Arc::clone(&dropped) };
             let provider =
                 SdkTracerProvider::builder().with_id_generator(ids.clone()).with_resource(resource());
-            Ok(provider.with_batch_exporter(exporter).build())
+            provider.with_batch_exporter(exporter).build()
         });
-        let traces = traces.transpose()?;
-        let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
-            let inner = build_exporter!(MetricExporter::builder(), target, runtime);
+        let metrics = exporters.metrics.map(|inner| {
             let exporter = CountingExporter { inner, dropped: Arc::clone(&dropped) };
             let reader = PeriodicReader::builder(exporter).build();
-            Ok(SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build())
+            SdkMeterProvider::builder().with_reader(reader).with_resource(resource()).build()
         });
-        let metrics = metrics.transpose()?;
         let exporter = Exporter {
             tracer: traces.as_ref().map(|provider| provider.tracer(SCOPE)),
             metrics: metrics.as_ref().map(|provider| Metrics::new(&provider.meter(SCOPE))),
@@ -146,6 +181,11 @@ impl Telemetry {
         let dropped = self.dropped.lock().unwrap_or_else(PoisonError::into_inner);
         dropped.message(shutdown_error)
     }
+}
+
+/// Returns the runtime that sends the requests of the exporters, which block their own threads.
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()
 }
 
 impl DroppedData {

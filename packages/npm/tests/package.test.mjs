@@ -129,6 +129,15 @@ test('an awaited run needs no loop, and the prompt is no argument', async () => 
   assert.equal((await longhaul.cost({ by: 'run', ...inspecting() })).by, 'run');
 });
 
+test('false disables a setting that the configuration enables', async () => {
+  const env = stage.env({ LONGHAUL_SCRIPTED_INSTANT: '1', LONGHAUL_KEEP_GOING: '1' });
+  for (const keepGoing of [undefined, false]) {
+    const { run } = await longhaul.run('p', instant({ env, keepGoing, maxTurns: 2 }));
+    const plan = JSON.parse(readFileSync(join(run.dir, 'plan.json'), 'utf8'));
+    assert.equal(Boolean(plan.policy.keep_going), keepGoing !== false);
+  }
+});
+
 test('only a line feed ends a line', async () => {
   // Longer than what a pipe passes at once, so that pieces begin within a character.
   const text = `one\u2028two\u2029three\u0085${'€'.repeat(30_000)}`;

@@ -20,7 +20,7 @@ from longhaul._flags import FLAGS
     [
         ({"budget": 5, "max_tokens": "2M"}, ["--budget=5", "--max-tokens=2M"]),
         ({"budget": 2.5, "max_tokens": 2e6}, ["--budget=2.5", "--max-tokens=2000000"]),
-        ({"keep_going": True, "learn": False, "model": None}, ["--keep-going"]),
+        ({"keep_going": True, "learn": False, "model": None}, ["--keep-going", "--off=learn"]),
         ({"check": ["cargo test", "-x"]}, ["--check=cargo test", "--check=-x"]),
         ({"check": "cargo test"}, ["--check=cargo test"]),
         ({"cwd": Path("/tmp/a b")}, ["--cwd=/tmp/a b"]),
@@ -31,7 +31,7 @@ from longhaul._flags import FLAGS
          ["--answer=database=SQLite", "--answer=depth=3", "--answer=git=Yes"]),
         ({"review": True}, ["--review"]),
         ({"review": "opus"}, ["--review=opus"]),
-        ({"review": False}, []),
+        ({"review": False, "keep_going": False}, ["--off=review", "--off=keep_going"]),
         ({"agent_args": ["--add-dir", "../lib"], "budget": 1}, ["--budget=1", "--", "--add-dir", "../lib"]),
     ],
 )  # fmt: skip

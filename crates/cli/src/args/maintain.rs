@@ -20,6 +20,9 @@ pub struct ConfigSourceArgs {
     /// Read no configuration file
     #[arg(long, global = true, hide_short_help = true)]
     pub no_config: bool,
+    /// A key whose configured value does not apply, such as `keep_going`. Programs pass it for `false`.
+    #[arg(long, global = true, value_name = "KEY", hide = true)]
+    pub off: Vec<String>,
     /// The configured values, once they are loaded.
     #[arg(skip)]
     pub values: ConfiguredValues,

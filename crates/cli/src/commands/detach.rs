@@ -6,7 +6,7 @@
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
 use crate::output::{self, out, print_status};
-use longhaul::{Observer, StepView};
+use longhaul::{Observer, StepView, enclosing_run};
 use longhaul_core::{RunId, Step};
 use serde::{Deserialize, Serialize};
 use std::env;
@@ -117,6 +117,16 @@ pub struct DetachObserver {
     run: Option<(RunId, PathBuf)>,
 }
 
+/// Reports a run or workflow that this process supervises, with a warning if its supervisor will not survive.
+pub fn announce_start(run: &RunId, dir: &Path) {
+    if let Some(outer) = enclosing_run() {
+        let warning = format!("{run} ends with run {outer}, in which it was started");
+        let hint = format!("wait for its end with `longhaul attach {run}`");
+        output::print_warning(&warning, Some(&hint));
+    }
+    announce(run, dir);
+}
+
 /// Reports a run that already has a supervisor.
 pub fn announce(run: &RunId, dir: &Path) {
     let message = DetachMessage { run: DetachedRun { id: run.to_string(), dir: dir.display().to_string() } };
@@ -130,7 +140,7 @@ impl Observer for DetachObserver {
 
     fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {
         if let Some((run, dir)) = self.run.take() {
-            announce(&run, &dir);
+            announce_start(&run, &dir);
         }
     }
 }

@@ -12,7 +12,8 @@ use longhaul_workflow::WorkflowFile;
 pub fn hint(args: &HintArgs) -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let dir = find(&home, &args.workflow)?;
-    let text = prompt_arg::read(Some(&args.text), None)?;
+    let text =
+        prompt_arg::read_text("hint", "write what the next phase should know", Some(&args.text), None)?;
     let id = dir.id();
     let plan = dir.plan()?;
     let WorkflowSource { path, text: workflow, files } = &plan.file;
@@ -38,6 +39,8 @@ fn state_of(dir: &WorkflowDir) -> Result<String, Failure> {
         Some(_) => {
             format!("the hint is stored; workflow {id} has finished: `longhaul resume {id}` continues it")
         }
-        None => format!("the next phase of workflow {id} whose prompt uses `hints` receives the hint"),
+        None => format!(
+            "the next phase of workflow {id} whose prompt uses `hints` receives the hint, if one is left"
+        ),
     })
 }

@@ -3,13 +3,22 @@
 use crate::args::{Cli, ManArgs, with_own_defaults};
 use crate::failure::{Failure, OrFailure};
 use crate::{output, visible_commands};
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use clap_mangen::Man;
 use std::fs;
 use std::io::{self, Write};
 
+/// Returns the commands whose pages show all visible flags with their descriptions.
+fn tree() -> Command {
+    // A page describes only flags that the short help shows.
+    fn describe_all(command: Command) -> Command {
+        command.mut_args(|arg| arg.hide_short_help(false)).mut_subcommands(describe_all)
+    }
+    describe_all(visible_commands::tree(&Cli::command()).mut_subcommands(with_own_defaults))
+}
+
 pub fn man(args: &ManArgs) -> Result<u8, Failure> {
-    let tree = visible_commands::tree(&Cli::command()).mut_subcommands(with_own_defaults);
+    let tree = tree();
     let Some(dir) = &args.dir else {
         let mut page = Vec::new();
         let result = Man::new(tree).render(&mut page);

@@ -106,6 +106,12 @@ impl Key<'_> {
         has_flag.then(|| format!("LONGHAUL_{}", self.name.to_ascii_uppercase()))
     }
 
+    /// Returns whether its flag may stand alone, so that `false` is its opposite.
+    pub fn can_be_off(&self) -> bool {
+        let may_lack_value = || self.arg.get_num_args().is_some_and(|range| range.min_values() == 0);
+        self.kind == ValueKind::Switch || may_lack_value()
+    }
+
     pub fn about(&self) -> String {
         self.arg.get_help().map(ToString::to_string).unwrap_or_default()
     }

@@ -35,7 +35,8 @@ impl LoadedConfig {
             let chosen = chosen_profile(&files, directory, source)?;
             (files, chosen)
         };
-        let variables = variables(keys, is_read, |name| env::var_os(name))?;
+        let mut variables = variables(keys, is_read, |name| env::var_os(name))?;
+        variables.extend(switched_off(keys, &source.off));
         Ok(LoadedConfig { plain: merge(keys, &files, &variables, chosen.as_ref())?, files })
     }
 }
@@ -52,6 +53,15 @@ fn chosen_profile(
     // The variable also reaches commands that do not read the project's file, which may define the profile.
     let name = name.filter(|name| directory.is_some() || files.user.profiles.contains_key(name));
     Ok(name.map(|name| ChosenProfile { name, source: PROFILE_VARIABLE.to_owned() }))
+}
+
+/// Returns the keys that `--off` names, without a value. Keys that no `false` can stand for are not among them.
+fn switched_off(keys: &Keys<'_>, off: &[String]) -> impl Iterator<Item = Setting> {
+    let keys = off.iter().filter_map(|name| keys.find(None, name)).filter(|key| key.can_be_off());
+    keys.map(|key| {
+        let origins = vec![Origin::Variable("--off".to_owned())];
+        Setting { key: key.name.clone(), values: Vec::new(), origins }
+    })
 }
 
 /// Reads these keys from the environment, each as a single value of its flag. Empty variables are ignored.

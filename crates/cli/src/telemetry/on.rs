@@ -20,7 +20,9 @@ pub fn info() -> Option<Result<String, String>> {
         target.as_ref().map(|target| format!("{signal} to {} by {}", target.endpoint, target.protocol))
     });
     let targets = targets.collect::<Vec<_>>().join(", ");
-    (!settings.is_disabled()).then(|| settings.warnings.first().cloned().map_or(Ok(targets), Err))
+    let error = || Telemetry::check(&settings).err().map(|error| error.to_string());
+    (!settings.is_disabled())
+        .then(|| settings.warnings.first().cloned().or_else(error).map_or(Ok(targets), Err))
 }
 
 impl TelemetryHandle {

@@ -120,6 +120,13 @@ fn completions_and_manual_pages_list_visible_commands() {
         run.contains("keep\\-going") && run.contains(".TH longhaul-run 1") && !run.contains("detached"),
         "{run}"
     );
+    for path in tidy::all_paths(&dir).iter().filter(|path| path.is_file()) {
+        let page = fs::read_to_string(path).expect("the file exists");
+        for entry in page.split("\n.TP\n").skip(1) {
+            let description = entry.lines().nth(1).unwrap_or_default();
+            assert!(!description.is_empty() && !description.starts_with('.'), "{}: {entry}", path.display());
+        }
+    }
     let failed = stage.longhaul(["man", "--dir"]).args([stage.agent().join("man")]).output();
     assert_eq!(failed.code, 2, "{failed:?}");
     failed.assert_error(&["write manual pages to", "hint:"]);

@@ -173,4 +173,9 @@ fn dumb_terminal_receives_only_lines() {
     assert_eq!(terminal.wait(), Some(0));
     let written = terminal.written();
     assert!(!written.contains('\x1b'), "{written:?}");
+    let args = ["status".to_owned(), "--watch".to_owned()];
+    let mut terminal = Terminal::start_with_type(&stage, &server, &args, (80, 24), "dumb");
+    assert_eq!(terminal.wait(), Some(2));
+    let written = terminal.written();
+    assert!(written.contains("TERM is `dumb` or not set"), "{written:?}");
 }

@@ -10,6 +10,7 @@ use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::server::Server;
 use crate::workflows::{self, run_loop};
 use client::Client;
+use longhaul::RUN_VARIABLE;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
@@ -110,6 +111,21 @@ fn a_tied_run_reports_progress_and_its_outcome() {
     let (result, progress) = client.call_with_progress("run", json!({ "prompt": "x", "detached": false }));
     assert_eq!(result["structuredContent"]["run"]["outcome"], "done", "{result}");
     assert!(progress.iter().any(|line| line.contains("overloaded")), "{progress:?}");
+    client.close();
+}
+
+#[test]
+fn a_server_inside_a_run_waits_for_its_runs() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let mut client = Client::start_with(&stage, &server, &[], &[(RUN_VARIABLE, "outer")]);
+    let result = client.call("run", json!({ "prompt": "write the file" }));
+    assert_eq!(result["structuredContent"]["run"]["outcome"], "done", "{result}");
+    // The agent may still ask for it, and learns what happens then.
+    let result = client.call("run", json!({ "prompt": "write the file", "detached": true }));
+    let run = json!({ "run": result["structuredContent"]["run"]["id"] });
+    let warning = result["content"][1]["text"].as_str().unwrap_or_default();
+    assert!(warning.contains("ends with run outer, in which it was started"), "{result}");
+    client.call("attach", run);
     client.close();
 }
 
@@ -448,6 +464,16 @@ fn install_writes_a_configuration_that_clients_read() {
         assert_eq!(server["args"], json!(["mcp", "--max-permission-mode=acceptEdits", "--max-budget=2"]));
         assert_eq!(server["env"]["LONGHAUL_HOME"], stage.home().to_string_lossy().as_ref());
     }
+    let install = || stage.longhaul(["mcp", "install", "--client", "claude-code", "--json"]);
+    // The client starts the server in another directory than this one.
+    let relative = install().in_dir(&stage.work()).env("LONGHAUL_HOME", "state").output();
+    let printed: Value = serde_json::from_str(&relative.stdout).expect("it is JSON");
+    let home = format!("\"LONGHAUL_HOME\": \"{}\"", stage.work().join("state").display());
+    assert!(printed["content"].as_str().is_some_and(|content| content.contains(&home)), "{relative:?}");
+    // As the server does when the client starts it there.
+    let refused = install().in_dir(&stage.user_home()).output();
+    assert_eq!(refused.code, 2, "{refused:?}");
+    refused.assert_error(&["which contains every project", "--allow-dir"]);
     let codex = stage.longhaul(["mcp", "install", "--client", "codex", "--write"]).output();
     assert!(codex.stdout.starts_with("installed: "), "{}", codex.stderr);
     let written = fs::read_to_string(stage.user_home().join(".codex/config.toml")).expect("it was written");

@@ -8,6 +8,7 @@ use crate::server::Server;
 use crate::skipped::skip_test;
 use crate::sweep;
 use crate::tidy;
+use longhaul::RUN_VARIABLE;
 use longhaul_core::OutcomeKind;
 use longhaul_store::RunDir;
 use rustix::process::{Pid, Signal, kill_process};
@@ -439,10 +440,23 @@ fn detached_run_outlives_the_command() {
         let printed: Value = serde_json::from_str(&started.stdout).expect("the run is named");
         assert_eq!(printed["run"]["id"], stage.only_run().id().as_str());
         assert!(started.stderr.contains("longhaul attach"), "{started:?}");
+        assert!(!started.stderr.contains("warning: "), "{started:?}");
         let attached = stage.longhaul(["attach", "@"]).output();
         assert_done(stage, &attached.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
     });
+}
+
+#[test]
+fn detached_run_inside_a_run_warns_that_it_ends_with_it() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let args = ["p", "--permission-mode", "bypassPermissions", "--detach"];
+    let started =
+        stage.run(&stage.agent(), &args).env(RUN_VARIABLE, "outmost:outer").against(&server).output();
+    assert_eq!(started.code, 0, "{started:?}");
+    let warning = format!("warning: {} ends with run outer, in which it was started", stage.only_run().id());
+    assert!(started.stderr.contains(&warning), "{started:?}");
+    stage.longhaul(["attach", "@"]).output().envelope(0);
 }
 
 #[test]

@@ -379,6 +379,10 @@ fn doctor_prints_the_endpoint() {
     assert!(output.contains(words) && !output.contains("secret"), "{output}");
     let output = configured_doctor().env("OTEL_EXPORTER_OTLP_PROTOCOL", "pigeon").output().stdout;
     assert!(output.contains("is `pigeon`") && output.contains("fix the OTEL_ variables"), "{output}");
+    // Without the scheme.
+    let output = doctor().env("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318").output().stdout;
+    let flaw = "OTEL_EXPORTER_OTLP_ENDPOINT is no URL such as http://localhost:4318";
+    assert!(output.contains(flaw) && output.contains("fix the OTEL_ variables"), "{output}");
 }
 
 #[test]
@@ -389,8 +393,15 @@ fn invalid_value_causes_a_warning() {
     output.envelope(0);
     assert!(output.stderr.contains("OTEL_EXPORTER_OTLP_PROTOCOL is `pigeon`"), "{output:?}");
     assert!(!collector.received().spans.is_empty(), "the default protocol was used");
-    let stage = Stage::new();
-    let output = run_work(&stage, |call| call.env("OTEL_EXPORTER_OTLP_ENDPOINT", "no address"));
-    output.envelope(0);
-    assert!(output.stderr.contains("fix the OTEL_ variables"), "{output:?}");
+    for protocol in ["http/protobuf", "grpc"] {
+        let stage = Stage::new();
+        let endpoint = ("OTEL_EXPORTER_OTLP_ENDPOINT", "me:secret@no address:4318");
+        let output = run_work(&stage, |call| {
+            call.env(endpoint.0, endpoint.1).env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
+        });
+        output.envelope(0);
+        let warning =
+            "telemetry: OTEL_EXPORTER_OTLP_ENDPOINT is no URL such as http://localhost:4318; fix the OTEL_";
+        assert!(output.stderr.contains(warning) && !output.stderr.contains("secret"), "{output:?}");
+    }
 }

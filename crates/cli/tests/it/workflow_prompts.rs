@@ -147,6 +147,38 @@ prompt = "Prove {{ item }} with {{ remaining.budget_usd }} dollars."
 }
 
 #[test]
+fn a_hint_that_no_phase_receives_is_a_warning() {
+    let file = r#"
+[[phase]]
+name = "first"
+prompt = "Start.{% for hint in hints %} Hint: {{ hint }}{% endfor %}"
+[[phase]]
+name = "last"
+needs = ["first"]
+prompt = "Finish."
+"#;
+    let script = format!(
+        "
+I continue.
+? Finish
+I hint.
+$ '{LONGHAUL}' hint @ '' 2> ../empty; '{LONGHAUL}' hint @ 'too late' 2> ../hinted
+Done.
+"
+    );
+    let (stage, server) = (Stage::new(), Server::start(&script));
+    let output = run_loop(&stage, &server, file, &[]).output();
+    let printed = |name: &str| fs::read_to_string(stage.folder().join(name)).expect("the command printed it");
+    assert!(printed("empty").contains("the hint from the command line is empty"), "{}", printed("empty"));
+    assert!(printed("hinted").contains("receives the hint, if one is left"), "{}", printed("hinted"));
+    envelope(&output, 0);
+    let warning = "warning: no phase received the hint: too late";
+    assert!(output.stderr.contains(warning), "{output:?}");
+    let shown = stage.longhaul(["show", "@"]).output();
+    assert!(shown.stdout.contains("no phase received the hint: too late"), "{shown:?}");
+}
+
+#[test]
 fn files_of_a_workflow_are_read_only_at_its_start() {
     let file = r#"
 [[phase]]

@@ -18,6 +18,9 @@ use tokio::task::JoinSet;
 
 // A message is sent within seconds unless its server does not answer.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
+// A sender writes a few lines. One that never stops must not fill the disk until the time limit.
+const OUTPUT_BYTES_MAX: u64 = 1 << 20;
+const OUTPUT_POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(crate) struct NotifySender {
     channels: Vec<String>,
@@ -138,8 +141,8 @@ impl NotifySender {
     }
 }
 
-/// Waits until a command exits, times out, or `stop_calls` becomes true. Returns why it failed, or `None` if
-/// it succeeded.
+/// Waits until a command exits, times out, writes too much, or `stop_calls` becomes true. Returns why it failed, or
+/// `None` if it succeeded.
 async fn wait_for_call(
     mut agent: AgentProcess,
     log: File,
@@ -151,12 +154,18 @@ async fn wait_for_call(
         () = tokio::time::sleep(time_limit) => {
             Err(format!("it was stopped after {}", Span(time_limit.as_millis() as u64)))
         }
+        () = wait_for_long_output(&log) => {
+            Err(format!("it was stopped because it wrote more than {} MiB", OUTPUT_BYTES_MAX >> 20))
+        }
         Ok(_) = stop_calls.wait_for(|must_stop| *must_stop) => {
             Err("it was stopped because the run had to finish at once".to_owned())
         }
     };
     let reason = match result {
-        Ok(Ok(Exit::Code(0))) => return None,
+        Ok(Ok(Exit::Code(0))) => {
+            shorten(&log);
+            return None;
+        }
         Ok(Ok(Exit::Code(code))) => format!("it exited with {code}"),
         Ok(Ok(Exit::Signal(signal))) => format!("it was killed by signal {signal}"),
         Ok(Ok(Exit::Unobserved | Exit::NeverSpawned)) => "its exit was not observed".to_owned(),
@@ -169,26 +178,45 @@ async fn wait_for_call(
             reason
         }
     };
+    shorten(&log);
     let _ = writeln!(&log, "longhaul: {reason}");
     Some(reason)
 }
 
+fn is_too_long(log: &File) -> bool {
+    log.metadata().is_ok_and(|metadata| metadata.len() > OUTPUT_BYTES_MAX)
+}
+
+async fn wait_for_long_output(log: &File) {
+    while !is_too_long(log) {
+        tokio::time::sleep(OUTPUT_POLL_INTERVAL).await;
+    }
+}
+
+/// Removes the end of a log that is too long. The log is open for appending, so that more lines follow what remains.
+fn shorten(log: &File) {
+    if is_too_long(log) {
+        let _ = log.set_len(OUTPUT_BYTES_MAX);
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::wait_for_call;
+    use super::{OUTPUT_BYTES_MAX, wait_for_call};
     use crate::Environment;
     use crate::live::agent_process::{AgentProcess, LaunchSpec};
     use std::fs::{self, File};
     use std::time::Duration;
 
     #[test]
-    fn stops_a_command_after_the_time_limit() {
+    fn stops_a_command_after_its_limits() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("log");
         let (stop_calls, _) = tokio::sync::watch::channel(false);
         let run_command = |command: &str, time_limit| {
-            let log = File::create(&path).expect("it can be made");
+            fs::write(&path, "").expect("it can be made");
+            let log = File::options().append(true).open(&path).expect("a file");
             let (stdout, stderr) = (log.try_clone().expect("a file"), log.try_clone().expect("a file"));
             let (args, environment) = (["-c", command], Environment::default());
             let launch = LaunchSpec::command("/bin/sh", &args, dir.path(), &environment, stdout, stderr);
@@ -203,6 +231,9 @@ mod tests {
         assert_eq!(run_command("cat", long), (None, "{}\n".to_owned()));
         let (failed, log) = run_command("exit 3", long);
         assert_eq!((failed.as_deref(), &*log), (Some("it exited with 3"), "longhaul: it exited with 3\n"));
+        let (failed, log) = run_command("yes", long);
+        assert_eq!(failed.as_deref(), Some("it was stopped because it wrote more than 1 MiB"));
+        assert!((log.len() as u64) < OUTPUT_BYTES_MAX + 100 && log.ends_with("more than 1 MiB\n"));
         // A command that ignores SIGTERM, with child processes.
         let short = Duration::from_millis(100);
         let (failed, _) = run_command("trap '' TERM; sleep 60 & sleep 60; sleep 60", short);

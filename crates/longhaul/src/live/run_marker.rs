@@ -83,6 +83,12 @@ impl RunMarker {
     }
 }
 
+/// Returns the id of the run or workflow inside which this process was started. A sweep of it stops this process.
+pub fn enclosing_run() -> Option<String> {
+    let runs = env::var(RUN_VARIABLE).ok().filter(|runs| !runs.is_empty())?;
+    runs.rsplit(':').next().map(str::to_owned)
+}
+
 fn append_to_variable(name: &str, last: &str) -> String {
     match env::var(name) {
         Ok(outer) if !outer.is_empty() => format!("{outer}:{last}"),

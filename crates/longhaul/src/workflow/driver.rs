@@ -174,6 +174,17 @@ impl Driver<'_> {
         }
     }
 
+    /// Warns of hints that no phase can receive any more: a workflow that is done cannot be resumed.
+    fn warn_of_pending_hints(&mut self, outcome: Outcome) {
+        let pending = self.dir.pending_hints().unwrap_or_default();
+        for hint in pending.iter().filter(|_| outcome == Outcome::DONE) {
+            self.warn(&format!(
+                "no phase received the hint: {}",
+                hint.text.lines().next().unwrap_or_default()
+            ));
+        }
+    }
+
     fn publish(&mut self, at: Moment, records: &[WorkflowRecord]) {
         if self.workflow.state().outcome().is_none() {
             self.write_status(at);
@@ -200,6 +211,7 @@ impl Driver<'_> {
     }
 
     async fn finish(&mut self, outcome: Outcome) -> WorkflowReport {
+        self.warn_of_pending_hints(outcome);
         let report =
             WorkflowReport::new(&self.dir, &self.plan, &self.workflow, outcome, self.live.clock.at());
         let (status, at) = (&report.status, report.finished_at);

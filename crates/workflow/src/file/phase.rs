@@ -229,13 +229,13 @@ fn has_reaction(outcome: OutcomeKind) -> bool {
 fn reactions(file: &FileContext<'_>, table: &PhaseTable) -> Result<Reactions, WorkflowFileError> {
     let mut reactions = Reactions::default();
     for (key, value) in &table.on {
-        let (outcome, reaction) = (*key.get_ref(), *value.get_ref());
-        if !has_reaction(outcome) {
-            let outcomes = OutcomeKind::ALL.iter().copied().filter(|outcome| has_reaction(*outcome));
+        let (name, reaction) = (key.get_ref().as_str(), *value.get_ref());
+        let outcomes = OutcomeKind::ALL.iter().copied().filter(|outcome| has_reaction(*outcome));
+        let Some(outcome) = outcomes.clone().find(|outcome| outcome.as_str() == name) else {
             let names: Vec<&str> = outcomes.map(OutcomeKind::as_str).collect();
-            let hint = suggestion("outcomes", outcome.as_str(), &names);
-            return Err(file.source.error(key.span(), format!("`on` cannot react to `{outcome}`"), hint));
-        }
+            let hint = suggestion("outcomes", name, &names);
+            return Err(file.source.error(key.span(), format!("`on` cannot react to `{name}`"), hint));
+        };
         if reaction == Reaction::Park && outcome != OutcomeKind::RetryLater {
             let message = format!("`{outcome}` cannot park: only `retry_later` has a time to wait for");
             let hint = "write \"stop\", \"continue\" or { retry = 2 }";

@@ -5,7 +5,7 @@ use super::Isolation;
 use crate::WorkflowFileError;
 use crate::archon::Stage;
 use crate::error::{SourceText, suggestion};
-use longhaul_core::{OutcomeKind, Reaction};
+use longhaul_core::Reaction;
 use serde::de::{Error, Unexpected};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -74,7 +74,7 @@ pub struct PhaseTable {
     pub schema: Option<Spanned<Value>>,
     pub schema_file: Option<Spanned<Text>>,
     #[serde(default)]
-    pub on: BTreeMap<Spanned<OutcomeKind>, Spanned<Reaction>>,
+    pub on: BTreeMap<Spanned<String>, Spanned<Reaction>>,
     #[serde(default)]
     pub run: BTreeMap<Spanned<String>, Spanned<Value>>,
 }

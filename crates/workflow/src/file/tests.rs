@@ -376,8 +376,17 @@ const WRONG: &[(&str, &str)] = &[
         "[[phase]]\nname = \"a\"\nprompt = \"b\"\n[[phase]]\nname = \"b\"\nprompt = \"b\"\nfan_out = { phase = \"a\", pointer = \"/a\" }\n",
     ),
     ("maximum without items", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nmax_objectives = 2\n"),
+    (
+        "file of a prompt out of the project",
+        "[[phase]]\nname = \"a\"\nprompt = \"b {{ read(\\\"../c\\\", default=\\\"\\\") }}\"\n",
+    ),
+    (
+        "stage out of the project",
+        "[[phase]]\nname = \"a\"\nprompt = \"{% if iteration > 1 %}{{ stage('/etc/passwd') }}{% endif %}\"\n",
+    ),
     ("park", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"park\" }\n"),
     ("unknown outcome", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { faild = \"stop\" }\n"),
+    ("no outcome", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { bogus = \"stop\" }\n"),
     ("outcome without reaction", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { done = \"stop\" }\n"),
     ("unknown reaction", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"ignore\" }\n"),
     ("retry without number", "[[phase]]\nname = \"a\"\nprompt = \"b\"\non = { failed = \"retry\" }\n"),

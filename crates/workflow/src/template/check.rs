@@ -1,14 +1,18 @@
 //! Checks a template before any run starts: syntax, variables, filters and functions.
 
-use super::environment::bare_environment;
+use super::environment::{bare_environment, invalid};
 use super::{PromptTemplate, reason};
 use crate::WorkflowFileError;
 use crate::error::{SourceText, suggestion};
-use minijinja::value::{Enumerator, Object, Rest, Serde};
+use crate::project_file::check_path;
+use minijinja::value::{Enumerator, Kwargs, Object, Rest, Serde};
 use minijinja::{ErrorKind, Value as Variable, context};
 use regex::Regex;
 use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::path::Path;
 use std::sync::Arc;
+use thiserror::Error;
 
 const VARIABLES: [&str; 11] = [
     "workflow",
@@ -110,7 +114,12 @@ impl PromptScope<'_> {
         let sample = move || Variable::from_object(Sample { is_true });
         let mut environment = bare_environment();
         for function in FUNCTIONS {
-            environment.add_function(function, move |_: Rest<Variable>| sample());
+            environment.add_function(function, move |arguments: Rest<Variable>, _: Kwargs| {
+                // A sample stands for every path.
+                let path = arguments.first().and_then(Variable::as_str);
+                let outside = path.and_then(|path| check_path(Path::new(path)).err());
+                outside.map_or_else(|| Ok(sample()), |reason| Err(invalid(reason).with_source(PathOutside)))
+            });
         }
         let variables = context! {
             workflow => "kxhfgg",
@@ -132,7 +141,7 @@ impl PromptScope<'_> {
                 if matches!(
                     error.kind(),
                     ErrorKind::UnknownFilter | ErrorKind::UnknownTest | ErrorKind::UnknownFunction
-                ) =>
+                ) || error.source().is_some_and(|source| source.is::<PathOutside>()) =>
             {
                 Err(engine_error(prompt, &error))
             }
@@ -140,6 +149,11 @@ impl PromptScope<'_> {
         }
     }
 }
+
+/// Marks the error of a path that leads out of the project.
+#[derive(Debug, Error)]
+#[error("the path leads out of the project")]
+struct PathOutside;
 
 /// A value that has every attribute, for trial.
 #[derive(Debug)]

@@ -84,6 +84,6 @@ pub fn undefined_error(error: &Error, template: &str) -> String {
     format!("`{expression}` does not exist (yet); use `{{% if … %}}` or the filter `default`")
 }
 
-fn invalid(reason: String) -> Error {
+pub fn invalid(reason: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, reason)
 }

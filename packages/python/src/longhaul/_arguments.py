@@ -25,7 +25,9 @@ def line(command: str, options: Mapping[str, object], *targets: str) -> list[str
 
 
 def flags(command: str, options: Mapping[str, object]) -> list[str]:
-    """Returns the command line of these options; `None` stands for an option that is not given.
+    """Returns the command line of these options.
+
+    `None` stands for an option that is not given. `False` disables a setting that the configuration enables.
 
     Raises:
         TypeError: the command has no such option, or its value has another type.
@@ -49,7 +51,7 @@ def flags(command: str, options: Mapping[str, object]) -> list[str]:
         elif kind == "switch" or (kind.endswith("-or-switch") and isinstance(value, bool)):
             if not isinstance(value, bool):
                 raise _wrong(name, "True or False", value)
-            arguments += [flag] if value else []
+            arguments.append(flag if value else f"--off={name}")
         else:
             convert = _CONVERTERS[kind.removesuffix("-or-switch")]
             arguments.append(f"{flag}={convert(name, value)}")

@@ -60,7 +60,7 @@ impl WorkflowObserver for DetachedProgress {
 
     fn on_step(&mut self, _view: WorkflowView<'_>, _records: &[WorkflowRecord]) {
         if let Some(dir) = self.0.take() {
-            detach::announce(dir.id(), dir.path());
+            detach::announce_start(dir.id(), dir.path());
         }
     }
 }

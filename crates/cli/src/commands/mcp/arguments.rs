@@ -1,9 +1,7 @@
 //! The arguments of a tool: their schema, and the words of a call. Pure.
 
 use super::tools::{DETACHED, Effect, ToolDefinition};
-use crate::args::Cli;
-use crate::config::keys::{Key, Keys, ValueKind};
-use clap::CommandFactory;
+use crate::config::keys::ValueKind;
 use longhaul_agent::did_you_mean;
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
@@ -50,11 +48,13 @@ impl Argument {
     }
 }
 
-pub fn input_schema(tool: &ServedTool) -> JsonObject {
+pub fn input_schema(tool: &ServedTool, is_detached: bool) -> JsonObject {
     let mut properties: Map<String, Value> =
         tool.arguments.iter().map(|argument| (argument.name.clone(), argument.schema())).collect();
     if tool.definition.effect == Effect::Drives {
-        let about = "false: wait for the end of the run, with progress, and cancel the run with the request [default: true]";
+        let about = format!(
+            "false: wait for the end of the run, with progress, and cancel the run with the request [default: {is_detached}]"
+        );
         properties.insert(DETACHED.to_owned(), json!({ "type": "boolean", "description": about }));
     }
     let required: Vec<&str> = tool
@@ -73,8 +73,6 @@ pub fn input_schema(tool: &ServedTool) -> JsonObject {
 pub struct CommandCall {
     pub words: Vec<String>,
     pub stdin: Option<String>,
-    /// Variables of the configuration that switch a setting off: no flag does.
-    pub off: Vec<String>,
 }
 
 /// Returns the call of this program that a tool call stands for. An error describes the first wrong argument.
@@ -90,8 +88,6 @@ pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<Command
     let mut words: Vec<String> = definition.command.iter().map(|word| (*word).to_owned()).collect();
     words.push(format!("--output-format={format}"));
     let (mut positional, mut last, mut stdin) = (Vec::new(), Vec::new(), None);
-    let (root, mut off) = (Cli::command(), Vec::new());
-    let keys = Keys::for_command(&root);
     for argument in &tool.arguments {
         let Some(value) = arguments.get(&argument.name).filter(|value| !value.is_null()) else {
             if argument.is_required {
@@ -108,10 +104,8 @@ pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<Command
                 positional.push((*word).to_owned());
             }
             (_, Some(flag)) if argument.kind == ValueKind::Switch => {
-                if values.is_empty() {
-                    off.extend(keys.find(None, &argument.name).and_then(Key::variable));
-                }
-                words.extend(values.iter().map(|_| format!("--{flag}")));
+                let off = format!("--off={}", argument.name);
+                words.push(if values.is_empty() { off } else { format!("--{flag}") });
             }
             (_, Some(flag)) => words.extend(values.iter().map(|value| format!("--{flag}={value}"))),
             (_, None) if argument.is_last => last.extend(values),
@@ -129,7 +123,7 @@ pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<Command
         words.push("--".to_owned());
         words.extend(last);
     }
-    Ok(CommandCall { words, stdin, off })
+    Ok(CommandCall { words, stdin })
 }
 
 #[cfg(test)]

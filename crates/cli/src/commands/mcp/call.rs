@@ -61,7 +61,6 @@ fn start(command_call: &CommandCall, ends_with_client: bool) -> io::Result<Child
     let stdin = if command_call.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     Command::new(env::current_exe()?)
         .args(&command_call.words)
-        .envs(command_call.off.iter().map(|variable| (variable, "0")))
         .stdin(stdin)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

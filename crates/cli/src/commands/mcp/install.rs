@@ -1,10 +1,11 @@
 //! `longhaul mcp install`: prints the configuration that makes a client start the server, or adds it to the client's file
 //! and keeps everything else there.
 
-use crate::args::{CeilingArgs, GlobalArgs, McpClient, McpInstallArgs};
+use super::ceilings::Ceilings;
+use crate::args::{GlobalArgs, McpClient, McpInstallArgs};
 use crate::failure::{Failure, OrFailure};
-use crate::output;
 use crate::own_program::lasting_path;
+use crate::{open_home, output, prompt_arg};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use longhaul_playbook::replace_user_file;
@@ -100,7 +101,7 @@ fn file(client: McpClient) -> Result<(PathBuf, Format), Failure> {
 
 fn server(args: &McpInstallArgs) -> Result<Value, Failure> {
     let program = lasting_path()?;
-    let mut server = json!({ "command": program.to_string_lossy(), "args": words(&args.ceilings)? });
+    let mut server = json!({ "command": program.to_string_lossy(), "args": words(args)? });
     if matches!(args.client, McpClient::ClaudeCode | McpClient::Vscode) {
         server["type"] = "stdio".into();
     }
@@ -108,18 +109,23 @@ fn server(args: &McpInstallArgs) -> Result<Value, Failure> {
         server["env_vars"] = AGENT_VARIABLES.iter().copied().collect();
     }
     // The server must find the runs of this shell.
-    if let Some(home) = env::var_os("LONGHAUL_HOME") {
-        server["env"] = json!({ "LONGHAUL_HOME": home.to_string_lossy() });
+    if env::var_os("LONGHAUL_HOME").is_some_and(|home| !home.is_empty()) {
+        server["env"] = json!({ "LONGHAUL_HOME": open_home::locate()?.path().to_string_lossy() });
     }
     Ok(server)
 }
 
-fn words(ceilings: &CeilingArgs) -> Result<Vec<String>, Failure> {
+fn words(args: &McpInstallArgs) -> Result<Vec<String>, Failure> {
+    let ceilings = &args.ceilings;
+    // This client starts the server in this directory. Codex has one file for all projects.
+    if args.client != McpClient::Codex {
+        Ceilings::new(ceilings)?;
+    }
     let mut words =
         vec!["mcp".to_owned(), format!("--max-permission-mode={}", ceilings.max_permission_mode.as_str())];
     words.extend(ceilings.max_budget.map(|budget| format!("--max-budget={}", budget.as_dollars())));
     for dir in &ceilings.allow_dir {
-        let dir = crate::prompt_arg::directory(dir)?;
+        let dir = prompt_arg::directory(dir)?;
         words.push(format!("--allow-dir={}", dir.display()));
     }
     Ok(words)

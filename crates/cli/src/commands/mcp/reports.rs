@@ -61,8 +61,7 @@ pub async fn read(
     let target = find(ceilings, uri)?;
     let id = target.id();
     let words = ["report", id.as_str(), "--format=text", "--output=-"].map(str::to_owned).to_vec();
-    let finished =
-        call::run(CommandCall { words, stdin: None, off: Vec::new() }, true, client, context).await;
+    let finished = call::run(CommandCall { words, stdin: None }, true, client, context).await;
     match finished {
         Ok(Some(finished)) if finished.is_success => {
             let text = match shorten_text(&finished.stdout, false) {

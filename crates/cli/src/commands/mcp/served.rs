@@ -68,9 +68,13 @@ pub fn served(ceilings: &Ceilings) -> Vec<ServedTool> {
     tools.collect()
 }
 
-pub fn describe(tool: &ServedTool) -> Tool {
+/// Describes a tool. `is_detached` is the default of the argument `detached`.
+pub fn describe(tool: &ServedTool, is_detached: bool) -> Tool {
     let definition = tool.definition;
     let note = match definition.effect {
+        Effect::Drives if !is_detached => {
+            ". Waits until the run finishes, because it would end with the run in which this server was started"
+        }
         Effect::Drives => {
             ". Returns the id at once, and the run continues by itself: call `attach` to wait for its end, or \
                  `status` and `why` to look at it"
@@ -84,7 +88,8 @@ pub fn describe(tool: &ServedTool) -> Tool {
         .destructive(!is_read_only)
         .idempotent(is_read_only || definition.effect == Effect::Stops)
         .open_world(definition.effect == Effect::Drives);
-    let tool = Tool::new(tool.name.clone(), format!("{}{note}.", tool.about), input_schema(tool));
+    let tool =
+        Tool::new(tool.name.clone(), format!("{}{note}.", tool.about), input_schema(tool, is_detached));
     let tool = tool.with_annotations(annotations);
     match output_schema(definition.output) {
         Some(schema) => tool.with_raw_output_schema(Arc::new(schema)),

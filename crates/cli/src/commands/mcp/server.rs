@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::next_commands::quoted;
 use crate::output;
 use clap::Parser;
+use longhaul::enclosing_run;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject,
     ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
@@ -25,10 +26,9 @@ use serde_json::Value;
 use std::iter;
 
 const INSTRUCTIONS: &str = "Longhaul runs coding agents unattended, through rate limits, outages and crashes, within a \
-                            budget. `run` starts one and returns its id at once. `attach` waits for its end, `why` \
-                            explains what happened and what to do next. Only the outcome `done` means that the work is \
-                            done. Commands in results, such as `longhaul resume ID`, correspond to the tools with these \
-                            names.";
+                            budget. `run` starts one, `attach` waits for its end, `why` explains what happened and what to \
+                            do next. Only the outcome `done` means that the work is done. Commands in results, such as \
+                            `longhaul resume ID`, correspond to the tools with these names.";
 
 /// The server of one client.
 pub struct Server {
@@ -36,13 +36,16 @@ pub struct Server {
     client: Client,
     tools: Vec<ServedTool>,
     listed: Vec<Tool>,
+    /// Whether a call that drives a run returns at once. A run that is started inside another run would end with it.
+    is_detached: bool,
 }
 
 impl Server {
     pub fn new(ceilings: Ceilings, client: Client) -> Server {
         let tools = served(&ceilings);
-        let listed = tools.iter().map(describe).collect();
-        Server { ceilings, client, tools, listed }
+        let is_detached = enclosing_run().is_none();
+        let listed = tools.iter().map(|tool| describe(tool, is_detached)).collect();
+        Server { ceilings, client, tools, listed, is_detached }
     }
 
     async fn call(
@@ -77,8 +80,8 @@ impl Server {
 
     fn prepare(&self, tool: &ServedTool, mut arguments: JsonObject) -> Result<CommandCall, String> {
         let is_detached = match arguments.remove(DETACHED) {
-            None | Some(Value::Bool(true) | Value::Null) => true,
-            Some(Value::Bool(false)) => false,
+            None | Some(Value::Null) => self.is_detached,
+            Some(Value::Bool(is_detached)) => is_detached,
             Some(value) => return Err(format!("{DETACHED}: expected true or false, not {value}")),
         };
         // Before the ceilings supply what is missing: a wrong `run` must never stand for the latest one.
@@ -118,7 +121,7 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
     let definition = tool.definition;
     if definition.output.is_empty() {
         if !finished.is_success {
-            return error(&last(&finished.messages));
+            return error(&without_result(definition.effect, &finished.messages));
         }
         let text = finished.stdout.as_str();
         let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
@@ -129,7 +132,7 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         return CallToolResult::success(content);
     }
     let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
-        return error(&last(&finished.messages));
+        return error(&without_result(definition.effect, &finished.messages));
     };
     let command = reading_command(definition.effect, command, &value);
     let shorter = shorten_json(&value, definition.keeps_end);
@@ -140,7 +143,11 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         return error(&format!("the result is too long, even with short texts and lists{hint}"));
     }
     let mut result = if finished.is_success {
-        CallToolResult::structured(value)
+        let mut result = CallToolResult::structured(value);
+        if definition.effect == Effect::Drives {
+            result.content.extend(warnings(&finished.messages).map(ContentBlock::text));
+        }
+        result
     } else {
         let mut result = CallToolResult::structured_error(value);
         result.content.extend(advice(&finished.messages).map(ContentBlock::text));
@@ -175,6 +182,31 @@ fn advice(messages: &[String]) -> Option<String> {
     let starts = |line: &String| line.starts_with("error:") || line.starts_with("warning:");
     let start = messages.iter().rposition(starts)?;
     Some(last(&messages[start..]))
+}
+
+/// Returns the warnings of a command that succeeded, with their hints.
+fn warnings(messages: &[String]) -> Option<String> {
+    let mut is_warning = false;
+    let lines = messages.iter().map(String::as_str).filter(|line| {
+        is_warning = line.starts_with("warning:") || is_warning && line.trim_start().starts_with("hint:");
+        is_warning
+    });
+    let text = lines.collect::<Vec<_>>().join("\n");
+    (!text.is_empty()).then_some(text)
+}
+
+/// Returns the messages of a command that printed no result. A command that was killed has printed no error either.
+fn without_result(effect: Effect, messages: &[String]) -> String {
+    if messages.iter().any(|line| line.starts_with("error:")) {
+        return last(messages);
+    }
+    let cause = match effect {
+        Effect::Drives => {
+            "longhaul was killed before the run finished; the run may be orphaned: call `status`, then `recover`"
+        }
+        Effect::Inspects | Effect::Follows | Effect::Stops => "longhaul was killed; repeat the call",
+    };
+    format!("{cause}\n{}", last(messages)).trim_end().to_owned()
 }
 
 fn last(messages: &[String]) -> String {

@@ -5,6 +5,7 @@ use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::live::{self, LiveView, label};
+use crate::output::out;
 use crate::output::region::Region;
 use crate::output::{self, envelope_text, phrases};
 use crate::run_history::timeline_text::describe_outcome;
@@ -45,8 +46,13 @@ pub fn watch() -> Result<u8, Failure> {
     let home = open_home::locate()?;
     let region = Region::open(Board::default(), |board, width, height| frame(board, width, height));
     let region = region.ok_or_else(|| {
+        let reason = if out::stderr_is_terminal() {
+            "this terminal cannot redraw lines: TERM is `dumb` or not set"
+        } else {
+            "stderr is not a terminal"
+        };
         Failure::usage(
-            "cannot watch runs: stderr is not a terminal",
+            format!("cannot watch runs: {reason}"),
             "run `longhaul status`, or follow one run with `longhaul attach RUN --events -`",
         )
     })?;

@@ -26,6 +26,11 @@ pub struct Client {
 impl Client {
     /// Starts a server in the work directory of a stage, whose runs use the scripted agent against this API.
     pub fn start(stage: &Stage, api: &Server, args: &[&str]) -> Client {
+        Client::start_with(stage, api, args, &[])
+    }
+
+    /// Starts a server with more variables.
+    pub fn start_with(stage: &Stage, api: &Server, args: &[&str], variables: &[(&str, &str)]) -> Client {
         let mut server = Command::new(LONGHAUL)
             .arg("mcp")
             .args(args)
@@ -39,6 +44,7 @@ impl Client {
             .env("LONGHAUL_INNER_RETRIES", "0")
             .env("IS_SANDBOX", "1")
             .envs(api.api.environment())
+            .envs(variables.iter().copied())
             .current_dir(stage.work())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -17,7 +17,7 @@ fn call_in(mode: ModeCeiling, tool: &str, arguments: &Value) -> Result<CommandCa
 }
 
 fn words(mode: ModeCeiling, tool: &str, arguments: &Value) -> (String, Option<String>) {
-    let CommandCall { words, stdin, .. } = call_in(mode, tool, arguments).expect("the call is valid");
+    let CommandCall { words, stdin } = call_in(mode, tool, arguments).expect("the call is valid");
     (words.join(" "), stdin)
 }
 
@@ -37,7 +37,7 @@ fn a_call_becomes_a_command_line() {
     check(
         "run",
         json!({ "prompt": "x", "keep_going": false, "model": null }),
-        "run --output-format=json -",
+        "run --output-format=json --off=keep_going -",
         Some("x"),
     );
     let more = json!({ "run": "kmzxqp", "prompt": "more", "add_budget": 1 });
@@ -54,19 +54,6 @@ fn a_call_becomes_a_command_line() {
     let check = json!({ "prompt": "x", "check": ["ls"], "deny_tools": ["WebFetch"] });
     let line = "run --output-format=json --deny-tools=WebFetch --check=ls -";
     assert_eq!(words(ModeCeiling::BypassPermissions, "run", &check), (line.to_owned(), Some("x".to_owned())));
-}
-
-#[test]
-fn switch_that_is_off_overrides_the_configuration() {
-    let check = |arguments: Value, expected: &[&str]| {
-        let call = call_in(ModeCeiling::BypassPermissions, "run", &arguments).expect("the call is valid");
-        assert_eq!(call.off, expected, "{arguments}");
-    };
-    check(json!({ "prompt": "x", "keep_going": false }), &["LONGHAUL_KEEP_GOING"]);
-    check(json!({ "prompt": "x", "keep_going": true }), &[]);
-    check(json!({ "prompt": "x" }), &[]);
-    // It has no key.
-    check(json!({ "prompt": "x", "retry": false }), &[]);
 }
 
 #[test]

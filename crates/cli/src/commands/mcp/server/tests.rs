@@ -7,13 +7,17 @@ use serde_json::{Map, Value, json};
 
 /// Returns the last text of the result of a call whose command, `longhaul TYPED`, printed this.
 fn last_text(tool: &str, printed: &Value) -> String {
+    let stdout = printed.to_string();
+    last_text_of(tool, &Finished { is_success: true, stdout, messages: Vec::new() })
+}
+
+fn last_text_of(tool: &str, finished: &Finished) -> String {
     let max_permission_mode = ModeCeiling::BypassPermissions;
     let args = CeilingArgs { allow_dir: Vec::new(), max_permission_mode, max_budget: None };
     let ceilings = Ceilings::new(&args).unwrap_or_else(|failure| panic!("{}", failure.error));
     let tools = served(&ceilings);
     let tool = tools.iter().find(|served| served.name == tool).expect("there is such a tool");
-    let finished = Finished { is_success: true, stdout: printed.to_string(), messages: Vec::new() };
-    let answer = serde_json::to_value(result(tool, "TYPED", &finished)).expect("a result is JSON");
+    let answer = serde_json::to_value(result(tool, "TYPED", finished)).expect("a result is JSON");
     let last = answer["content"].as_array().and_then(|content| content.last());
     last.and_then(|last| last["text"].as_str()).expect("a result has texts").to_owned()
 }
@@ -35,6 +39,31 @@ fn a_shortened_result_names_a_command_that_only_reads() {
     }
     let without_run = json!({ "result": text, "run": { "id": null } });
     assert_eq!(last_text("gsd_plan_phase", &without_run), "shortened");
+}
+
+#[test]
+fn a_killed_command_is_an_error_that_says_so() {
+    let check = |tool, messages: &[&str], expected: &str| {
+        let messages = messages.iter().map(ToString::to_string).collect();
+        let finished = Finished { is_success: false, stdout: String::new(), messages };
+        assert_eq!(last_text_of(tool, &finished), expected);
+    };
+    let killed =
+        "longhaul was killed before the run finished; the run may be orphaned: call `status`, then `recover`";
+    check("run", &[], killed);
+    check("run", &["warning: no price"], &format!("{killed}\nwarning: no price"));
+    check("run", &["warning: no price", "error: no agent"], "warning: no price\nerror: no agent");
+    check("logs", &[], "longhaul was killed; repeat the call");
+}
+
+#[test]
+fn a_started_run_passes_its_warnings_on() {
+    let lines =
+        ["warning: it ends with another run", "  hint: wait for it", "follow it with `longhaul attach`"];
+    let messages = lines.iter().map(ToString::to_string).collect();
+    let finished = Finished { is_success: true, stdout: "{}".to_owned(), messages };
+    assert_eq!(last_text_of("run", &finished), lines[..2].join("\n"));
+    assert_eq!(last_text_of("show", &finished), "{}");
 }
 
 #[test]
