@@ -22,6 +22,9 @@ use longhaul_core::Moment;
 use rusqlite::Row;
 use std::path::PathBuf;
 
+/// Condition of slices whose judging was started but not finished.
+const UNFINISHED: &str = "state IN ('started', 'reflected', 'curated')";
+
 fn number(row: &Row<'_>, index: usize) -> rusqlite::Result<u64> {
     row.get::<_, i64>(index).map(i64::cast_unsigned)
 }

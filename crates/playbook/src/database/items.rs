@@ -1,9 +1,8 @@
 //! Manages queue items: which are due, waiting, done or failed.
 
 use super::queue::{JudgeKind, Queued, QueuedEvent};
-use super::slices::UNFINISHED;
 use super::status::{PausedJudge, paused_judges};
-use super::{LearnResult, LearningDb, judge, path};
+use super::{LearnResult, LearningDb, UNFINISHED, judge, path};
 use longhaul_core::{Moment, Span};
 use longhaul_store::DatabaseError;
 use rusqlite::{Connection, Row, params};

@@ -1,7 +1,6 @@
 //! Adds items to the queue. For a hook this takes a few milliseconds and one flush to the disk.
 
-use super::LearningDb;
-use super::slices::UNFINISHED;
+use super::{LearningDb, UNFINISHED};
 use longhaul_core::{Moment, word_enum};
 use longhaul_store::DatabaseError;
 use rusqlite::{Connection, params};

@@ -1,7 +1,7 @@
 //! Stores slices of transcripts and their state. Each step is one transaction.
 
 use super::items::{Item, finish};
-use super::{LearningDb, number};
+use super::{LearningDb, UNFINISHED, number};
 use crate::judging::{Reflection, ReflectionResult};
 use longhaul_core::Moment;
 use longhaul_store::DatabaseError;
@@ -53,9 +53,6 @@ pub enum LearnResult {
     /// Learning from it failed.
     Failed,
 }
-
-/// Slices whose judging was started but not finished.
-pub(super) const UNFINISHED: &str = "state IN ('started', 'reflected', 'curated')";
 
 const COLUMNS: &str =
     "id, start_offset, end_offset, generation, fingerprint, more, state, reflection, operations";
