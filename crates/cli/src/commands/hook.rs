@@ -9,7 +9,7 @@ use crate::run_learning::{destination, start_worker, will_queue, workflow_projec
 use crate::{open_home, output};
 use clap::Parser;
 use clap::error::ErrorKind;
-use longhaul::RUN_VARIABLE;
+use longhaul::enclosing_run;
 use longhaul::find_agent::claude_config_dir;
 use longhaul_core::{Moment, RunId};
 use longhaul_playbook::database::{JudgeKind, Queued};
@@ -215,7 +215,7 @@ fn project_of_run(dir: &Path) -> Option<PathBuf> {
 
 /// Returns the run whose agent calls this hook, also if it is an agent that the run's agent started.
 fn run_of_agent() -> Option<(Home, RunDir)> {
-    let run = env::var(RUN_VARIABLE).ok().filter(|id| is_run_id(id)).map(RunId::from)?;
+    let run = enclosing_run().filter(|id| is_run_id(id)).map(RunId::from)?;
     let home = open_home::locate().ok()?;
     let dir = home.run_with_id(&run).ok()??;
     Some((home, dir))
