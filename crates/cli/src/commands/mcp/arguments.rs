@@ -78,7 +78,9 @@ pub struct CommandCall {
 /// Returns the call of this program that a tool call stands for. An error describes the first wrong argument.
 pub fn command_call(tool: &ServedTool, arguments: &JsonObject) -> Result<CommandCall, String> {
     let definition = tool.definition;
-    let known = || tool.arguments.iter().map(|argument| argument.name.as_str());
+    // The server takes it out of the arguments.
+    let detached = (definition.effect == Effect::Drives).then_some(DETACHED);
+    let known = || tool.arguments.iter().map(|argument| argument.name.as_str()).chain(detached);
     if let Some(unknown) = arguments.keys().find(|name| !known().any(|known| known == name.as_str())) {
         let near = did_you_mean(unknown, known());
         let hint = if near.is_empty() { known().collect::<Vec<_>>().join(", ") } else { near.join(" or ") };

@@ -74,6 +74,11 @@ fn rejects_wrong_arguments() {
         "budget: expected a number, or a string in quotes, not true",
     );
     check("run", json!({ "prompt": "x", "modl": "opus" }), "modl: run has no such argument; it has model");
+    check(
+        "run",
+        json!({ "prompt": "x", "detach": true }),
+        "detach: run has no such argument; it has detached",
+    );
     check("logs", json!({ "attempt": -1 }), "attempt: expected a whole number, not -1");
     check("diff", json!({ "paths": "src" }), "paths: expected a list of strings, as in [\"…\"], not \"src\"");
     check(
