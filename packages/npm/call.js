@@ -41,8 +41,8 @@ export function expectOptions(options) {
 }
 
 /**
- * Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values. `false` disables a
- * setting that the configuration enables.
+ * Converts options to flags: `{ maxTurns: 3 }` is `--max-turns=3`. The program checks names and values, except of
+ * options that are `false`: this disables a switch that the configuration enables, and has no other effect.
  */
 export function toFlags(options) {
   const flags = [];

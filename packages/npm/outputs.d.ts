@@ -2916,7 +2916,7 @@ export interface ActiveRun {
    */
   total_tokens: number;
   /**
-   * Whether some usage has no known price. The cost is then a lower bound.
+   * Whether some usage has no known price, or the journal cannot be read. The cost is then a lower bound.
    */
   unpriced: boolean;
   /**

@@ -15,9 +15,6 @@ pub trait Hint {
     fn hint(&self) -> Option<String>;
 }
 
-const RESUME_SESSION: &str =
-    "to continue its session, type: longhaul run --resume SESSION \"continue the task\"";
-
 impl Hint for StoreError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
@@ -31,11 +28,9 @@ impl Hint for StoreError {
             StoreError::JournalLocked(path) => {
                 attach_or_cancel(path.parent().and_then(Path::file_name).unwrap_or_default().display())
             }
-            StoreError::JournalDamaged { .. } => {
-                format!("the run cannot be recovered; {RESUME_SESSION}")
-            }
+            StoreError::JournalDamaged { .. } => "the run cannot be recovered".to_owned(),
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
-            StoreError::JournalWriteFailed(_) => format!("see the first error; {RESUME_SESSION}"),
+            StoreError::JournalWriteFailed(_) => "see the first error".to_owned(),
             StoreError::Untrusted { path, .. } => format!(
                 "look at its plan.json; if the run is yours, `chown` it to you and `chmod go-w {}`",
                 quoted(&path.to_string_lossy())

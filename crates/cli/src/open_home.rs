@@ -6,8 +6,9 @@ use crate::next_commands::quoted;
 use crate::open_ledger;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
 use longhaul_agent::did_you_mean;
-use longhaul_core::{Run, RunId};
+use longhaul_core::{Run, RunId, SessionId};
 use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id, only_match};
+use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::{env, fs};
 
@@ -191,11 +192,15 @@ pub fn hint(error: &StoreError) -> Option<String> {
     let transcript = error
         .unreadable_run_dir()
         .and_then(|dir| best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?));
+    // The agent names a session's file after the session.
+    let session = transcript.as_ref().and_then(|path| path.file_stem()).and_then(OsStr::to_str);
+    let session = session.map(SessionId::from).filter(SessionId::is_uuid);
+    let resume = session.map(|session| format!("longhaul run --resume {session} \"continue the task\""));
     let handoff = transcript.map(|path| {
         let path = quoted(&path.display().to_string());
         format!("the work is still on record: longhaul handoff --from-transcript {path}")
     });
-    let hints: Vec<String> = error.hint().into_iter().chain(handoff).collect();
+    let hints: Vec<String> = error.hint().into_iter().chain(handoff).chain(resume).collect();
     (!hints.is_empty()).then(|| hints.join("; "))
 }
 

@@ -109,9 +109,12 @@ impl Exporters {
 /// States the flaw of a setting without its endpoint, which may contain a password.
 fn without_endpoint(error: &ExporterBuildError) -> String {
     let text = error.to_string();
-    match text.split_once(": ").map(|(_, flaw)| flaw.split_once(": ")) {
-        Some(Some((variable, flaw))) if flaw.contains("endpoint '") => {
+    match text.split_once(": ").and_then(|(_, flaw)| flaw.split_once(": ")) {
+        Some((variable, flaw)) if flaw.starts_with("invalid endpoint '") => {
             format!("{variable} is no URL such as http://localhost:4318")
+        }
+        Some((variable, flaw)) if flaw.contains("endpoint '") => {
+            format!("TLS cannot be configured for {variable}")
         }
         Some(_) | None => text,
     }

@@ -35,6 +35,7 @@ pub fn merge(
         let key = keys.find(None, &name).expect("a file is read by its keys");
         let value = match values.remove(&name) {
             Some(user) => merge_values(keys, key, user, project),
+            None if key.trust == ProjectTrust::OnlyLower && exceeds_default(keys, key, &project) => continue,
             None => project,
         };
         values.insert(name, value);
@@ -76,8 +77,7 @@ fn merge_values(keys: &Keys<'_>, key: &Key<'_>, mut user: Setting, project: Sett
         // An untrusted project file that sets such a key is rejected when it is read.
         ProjectTrust::Any | ProjectTrust::Trusted(_) => project,
         ProjectTrust::OnlyLower => {
-            let amount =
-                |setting: &Setting| setting.values.first().map_or(u128::MAX, |word| amount(keys, key, word));
+            let amount = |setting: &Setting| amount(keys, key, &setting.values);
             if amount(&project) <= amount(&user) { project } else { user }
         }
         ProjectTrust::OnlyAdd => {
@@ -93,9 +93,14 @@ fn merge_values(keys: &Keys<'_>, key: &Key<'_>, mut user: Setting, project: Sett
     }
 }
 
+/// Returns whether a project's limit allows more than the default, which applies if the user sets none.
+fn exceeds_default(keys: &Keys<'_>, key: &Key<'_>, project: &Setting) -> bool {
+    amount(keys, key, &project.values) > amount(keys, key, &keys.default(key).unwrap_or_default())
+}
+
 /// Returns how much a limit allows, in its own unit. `none` is parsed as 0 and means unlimited.
-fn amount(keys: &Keys<'_>, key: &Key<'_>, word: &str) -> u128 {
-    let Ok(matches) = keys.parse(key, word) else { return u128::MAX };
+fn amount(keys: &Keys<'_>, key: &Key<'_>, values: &[String]) -> u128 {
+    let Some(Ok(matches)) = values.first().map(|word| keys.parse(key, word)) else { return u128::MAX };
     let id = key.arg.get_id().as_str();
     let found = matches.subcommand_matches(RUN).and_then(|matches| number(matches, id));
     found.filter(|amount| *amount > 0).unwrap_or(u128::MAX)

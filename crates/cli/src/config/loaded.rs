@@ -99,3 +99,19 @@ fn utf8_value(variable: &str, value: Option<OsString>) -> Result<Option<String>,
     });
     text.map(Some)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
+
+    #[test]
+    fn only_a_flag_that_may_stand_alone_can_be_off() {
+        let root = Cli::command();
+        let off = ["keep_going", "review", "budget", "no_such_key"].map(str::to_owned);
+        let keys: Vec<String> =
+            switched_off(&Keys::for_command(&root), &off).map(|setting| setting.key).collect();
+        assert_eq!(keys, ["keep_going", "review"]);
+    }
+}

@@ -1,4 +1,4 @@
-//! The live view of a run: its state in at most five lines, as a pure function of a snapshot, the time and
+//! The live view of a run: its state in at most four lines, as a pure function of a snapshot, the time and
 //! the width of the terminal. `region` draws it.
 
 use super::color::{Colors, Style};

@@ -176,7 +176,7 @@ fn sessions_wait_for_another_worker() {
 #[test]
 fn ctrl_c_loses_nothing() {
     let stage = Stage::new();
-    let server = judge_server_with("fault = { hold = { for_s = 3 } }\ntimes = 2");
+    let server = judge_server_with("fault = { hold = { for_s = 10 } }\ntimes = 2");
     write_sessions(&stage, 2);
     let learning = bootstrap(&stage, &["--yes"]).against(&server).start();
     wait_until("the judge receives a second request", || server.api.request_log().requests.len() == 2);

@@ -93,7 +93,7 @@ impl Run {
                 !self.state.usage.is_empty(),
             );
             self.record(Record::ResumeStrategyChosen { at, strategy, reason });
-            // Only once per handoff: that strategy is not repeated without progress.
+            // Once per handoff. Without progress, the strategy is repeated only if no agent started.
             if strategy == ResumeStrategy::Handoff && policy.handoff_summary.is_some() {
                 self.record(Record::SummaryStarted { at });
             }

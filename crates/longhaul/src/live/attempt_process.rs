@@ -71,8 +71,13 @@ impl AttemptProcess {
             input: write_end.map(|end| InputFifo { end, path: dir.input_path() }),
             ..LaunchSpec::new(invocation, &config.environment, &config.marker, stdout, stderr)
         };
-        // For people, and for the list of calls in the next prompt. The work does not need them.
-        let _ = dir.write(&launch.argv());
+        // A full quota does not show in the free space of the file system.
+        if let Err(error) = dir.write(&launch.argv())
+            && error.is_disk_full()
+        {
+            return Err(error.into());
+        }
+        // For people, and for the list of calls in the next prompt. The work does not need it.
         let _ = dir.write_prompt(&invocation.prompt);
         // The watch starts before the agent can write, so that no output is missed.
         watch.add_file(&dir.stream_path());

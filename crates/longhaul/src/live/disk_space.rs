@@ -14,8 +14,8 @@ pub(crate) const OUTPUT: u64 = 4096;
 /// Reads the free space of the file system. If it reports less than `room` bytes, tries to write them, because some
 /// file systems report wrong figures.
 pub(crate) fn check(dir: &RunDir, room: u64) -> Result<(), StoreError> {
-    let is_short =
-        statvfs(dir.path()).is_ok_and(|stats| stats.f_blocks > 0 && stats.f_bavail * stats.f_frsize < room);
+    let is_short = statvfs(dir.path())
+        .is_ok_and(|stats| stats.f_blocks > 0 && stats.f_bavail.saturating_mul(stats.f_frsize) < room);
     if !is_short {
         return Ok(());
     }

@@ -58,7 +58,7 @@ pub(super) fn condition(loaded: &io::Result<LoadedSession>) -> FileCondition {
 /// Reads a session file, or a stream to compare it with.
 pub(super) fn read(file: &Path) -> io::Result<Vec<u8>> {
     if fs::metadata(file)?.len() > SESSION_BYTES_MAX {
-        return Err(io::ErrorKind::FileTooLarge.into());
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is too large"));
     }
     read_regular(file)
 }

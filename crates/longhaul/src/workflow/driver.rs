@@ -176,12 +176,12 @@ impl Driver<'_> {
 
     /// Warns of hints that no phase can receive any more: a workflow that is done cannot be resumed.
     fn warn_of_pending_hints(&mut self, outcome: Outcome) {
-        let pending = self.dir.pending_hints().unwrap_or_default();
-        for hint in pending.iter().filter(|_| outcome == Outcome::DONE) {
-            self.warn(&format!(
-                "no phase received the hint: {}",
-                hint.text.lines().next().unwrap_or_default()
-            ));
+        if outcome != Outcome::DONE {
+            return;
+        }
+        for hint in self.dir.pending_hints().unwrap_or_default() {
+            let line = hint.text.lines().next().unwrap_or_default();
+            self.warn(&format!("no phase received the hint: {line}"));
         }
     }
 

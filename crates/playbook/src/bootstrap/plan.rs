@@ -115,7 +115,7 @@ fn judged(learning: &LearningDb, path: &Path) -> Result<(u64, bool), DatabaseErr
 /// it is finished; the last slice decides the result. A transcript that cannot be read has no slice.
 pub fn result_of(learning: &LearningDb, queued: &Queued) -> Result<Option<LearnResult>, DatabaseError> {
     let sql = "SELECT state FROM queue WHERE transcript = ? AND judge = ? AND destination = ?
-               ORDER BY id DESC LIMIT 1";
+               ORDER BY state = 'waiting' DESC, id DESC LIMIT 1";
     let Queued { transcript, judge, destination, .. } = queued;
     let item = params![transcript.to_string_lossy(), judge.as_str(), destination];
     let state: Option<String> =
@@ -190,7 +190,7 @@ fn estimate(
         return Ok(Err(SkipReason::SubAgent));
     } else if let Some(at) = learned_at {
         return Ok(Err(SkipReason::LearnedAt(at.to_owned())));
-    } else if filter.since.is_some_and(|since| session.at < since) {
+    } else if filter.since.is_some_and(|since| session.at != Moment(0) && session.at < since) {
         return Ok(Err(SkipReason::TooOld));
     } else if session.bytes > filter.bytes_max {
         return Ok(Err(SkipReason::TooLarge(session.bytes)));

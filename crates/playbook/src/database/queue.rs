@@ -61,7 +61,8 @@ impl LearningDb {
     /// Adds an item to the queue. It is on disk when this returns. After an error it may be queued or not. A
     /// database that turns out to be damaged is moved aside.
     ///
-    /// A transcript that the user requests again while it waits is not added again, but is due now.
+    /// A transcript that the user requests again while it waits is not added again, but no longer waits on its own. A
+    /// pause of its judge still applies.
     pub fn enqueue(&self, at: Moment, queued: &Queued) -> Result<(), DatabaseError> {
         match self.insert(at, queued) {
             Err(DatabaseError::Damaged { .. }) => {

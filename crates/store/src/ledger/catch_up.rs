@@ -94,19 +94,18 @@ impl Ledger {
 
     /// Derives the whole ledger again from the run directories.
     ///
-    /// Entries written before a failure stay, and the next reader derives the others.
+    /// Entries written before a failure stay.
     pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
-        let recorded = self.stored_runs(&RunFilter::default())?;
         self.transaction(|db| {
-            db.execute_batch("DELETE FROM runs; DELETE FROM attempts; DELETE FROM spend; DELETE FROM days")
+            ["spend", "attempts"].iter().try_for_each(|table| {
+                // No entry replaces these rows.
+                db.execute(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT run FROM runs)"), [])
+                    .map(drop)
+            })
         })?;
-        let home = self.home.clone();
-        let CatchUpStats { derived, .. } = self.list_days(&home)?;
-        let existing: BTreeSet<RunId> =
-            self.stored_runs(&RunFilter::default())?.into_iter().map(|run| run.id).collect();
-        self.store_location(&LedgerLocation::new(&home))?;
-        let removed = recorded.iter().filter(|run| !existing.contains(&run.id)).count() as u64;
-        Ok(CatchUpStats { derived, removed })
+        let stats = self.derive_if(|_| true)?;
+        self.store_location(&LedgerLocation::new(&self.home))?;
+        Ok(stats)
     }
 
     /// Compares every run with its directory if the ledger was last used at another location. A home that was

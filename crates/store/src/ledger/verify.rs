@@ -44,7 +44,7 @@ impl Ledger {
             db.query_row(count, [], |row| row.get(0))
         })?;
         if orphaned > 0 {
-            report(format!("{orphaned} amounts of spending belong to no run"));
+            report(format!("the ledger has spending of no run ({orphaned} rows)"));
         }
         Ok(stats)
     }

@@ -117,6 +117,8 @@ impl PromptScope<'_> {
             environment.add_function(function, move |arguments: Rest<Variable>, _: Kwargs| {
                 // A sample stands for every path.
                 let path = arguments.first().and_then(Variable::as_str);
+                // The sample of an empty variable is no path.
+                let path = path.filter(|path| !path.is_empty());
                 let outside = path.and_then(|path| check_path(Path::new(path)).err());
                 outside.map_or_else(|| Ok(sample()), |reason| Err(invalid(reason).with_source(PathOutside)))
             });

@@ -23,6 +23,8 @@ const MESSAGES_MAX: usize = 40;
 /// The output of a call.
 pub struct Finished {
     pub is_success: bool,
+    /// Whether a signal ended it.
+    pub is_killed: bool,
     pub stdout: String,
     /// The last lines of stderr.
     pub messages: Vec<String>,
@@ -98,6 +100,7 @@ async fn collect(child: &mut Child, stdin: Option<String>, progress: &mut Progre
     let status = child.wait().await?;
     Ok(Finished {
         is_success: status.success(),
+        is_killed: status.code().is_none(),
         stdout: String::from_utf8_lossy(&stdout?).into_owned(),
         messages: std::mem::take(&mut progress.messages),
     })

@@ -103,6 +103,7 @@ fn status_here(command_call: &CommandCall) -> Option<Result<Finished, Failure>> 
     match Cli::try_parse_from(words) {
         Ok(Cli { command: Command::Status(args), .. }) => Some(status::read(&args).map(|status| Finished {
             is_success: true,
+            is_killed: false,
             stdout: output::pretty(&status),
             messages: Vec::new(),
         })),
@@ -121,7 +122,7 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
     let definition = tool.definition;
     if definition.output.is_empty() {
         if !finished.is_success {
-            return error(&without_result(definition.effect, &finished.messages));
+            return error(&without_result(definition.effect, finished));
         }
         let text = finished.stdout.as_str();
         let mut content = vec![ContentBlock::text(shorten_text(text, definition.keeps_end).unwrap_or(text))];
@@ -132,7 +133,7 @@ fn result(tool: &ServedTool, command: &str, finished: &Finished) -> CallToolResu
         return CallToolResult::success(content);
     }
     let Ok(value) = serde_json::from_str::<Value>(&finished.stdout) else {
-        return error(&without_result(definition.effect, &finished.messages));
+        return error(&without_result(definition.effect, finished));
     };
     let command = reading_command(definition.effect, command, &value);
     let shorter = shorten_json(&value, definition.keeps_end);
@@ -196,9 +197,10 @@ fn warnings(messages: &[String]) -> Option<String> {
 }
 
 /// Returns the messages of a command that printed no result. A command that was killed has printed no error either.
-fn without_result(effect: Effect, messages: &[String]) -> String {
-    if messages.iter().any(|line| line.starts_with("error:")) {
-        return last(messages);
+fn without_result(effect: Effect, finished: &Finished) -> String {
+    let messages = last(&finished.messages);
+    if !finished.is_killed {
+        return messages;
     }
     let cause = match effect {
         Effect::Drives => {
@@ -206,7 +208,7 @@ fn without_result(effect: Effect, messages: &[String]) -> String {
         }
         Effect::Inspects | Effect::Follows | Effect::Stops => "longhaul was killed; repeat the call",
     };
-    format!("{cause}\n{}", last(messages)).trim_end().to_owned()
+    format!("{cause}\n{messages}").trim_end().to_owned()
 }
 
 fn last(messages: &[String]) -> String {

@@ -35,6 +35,7 @@ fn write_file(path: &Path, report: &[u8]) -> io::Result<()> {
         Ok(_) | Err(_) => {
             // The report contains the tasks of all runs, so only its owner may read it, like the run directories.
             let dir = path.parent().unwrap_or(path);
+            // Its error is clearer than that of the temporary file.
             fs::metadata(dir)?;
             let file = NamedTempFile::with_prefix_in(".longhaul-report-", dir);
             // The name of the temporary file would not help the user.

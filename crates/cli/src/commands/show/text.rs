@@ -346,7 +346,8 @@ fn notes(out: &mut String, attempt: &Attempt) {
         Some((cause, stall)) => note(out, attempt, &phrases::stall_text(cause, &stall, deferred)),
         None if deferred > 0 => note(out, attempt, &phrases::deferred_stalls(deferred)),
         // The stopped background work is listed above.
-        None if !attempt.background_stopped.is_empty()
+        None if attempt.fault.is_none()
+            && !attempt.background_stopped.is_empty()
             && attempt.stop_cause == Some(StopCause::BackgroundStopped) => {}
         // The table had no room for the full text.
         None if ended_by(attempt).chars().count() > column_chars().0 => {

@@ -82,7 +82,8 @@ fn nearer_layer_wins() {
 #[test]
 fn project_can_only_restrict_runs() {
     let check = |user, project, expected: &str| {
-        assert_eq!(merge_lines(user, project, &[], None).expect("the layers are valid"), [expected]);
+        let lines = merge_lines(user, project, &[], None).expect("the layers are valid");
+        assert_eq!(lines.join("\n"), expected);
     };
     check("budget = 5", "budget = 500", "budget 5 /u:1");
     check("budget = 5", "budget = \"none\"", "budget 5 /u:1");
@@ -94,6 +95,10 @@ fn project_can_only_restrict_runs() {
     check("max_attempts = 5", "max_attempts = 900", "max_attempts 5 /u:1");
     check("max_attempts = 5", "max_attempts = 2", "max_attempts 2 /p:1");
     check("outage_limit = 'none'", "outage_limit = '9h'", "outage_limit 9h /p:1");
+    // The default counts like a value of the user.
+    check("", "outage_limit = 'none'", "");
+    check("", "max_attempts = 9000", "");
+    check("", "max_attempts = 900", "max_attempts 900 /p:1");
     check("max_tokens = '2M'", "max_tokens = '500k'", "max_tokens 500k /p:1");
     check("max_turns = 10", "max_turns = 20", "max_turns 10 /u:1");
     check("memory_limit = '8G'", "memory_limit = '900M'", "memory_limit 900M /p:1");

@@ -211,9 +211,10 @@ fn stop_of_an_agent_that_waits_for_background_work_is_not_done() {
     let timed = Policy { attempt_timeout: Some(Span::from_mins(20)), ..plain() };
     check_rest_with(
         &timed,
-        &format!("{WAITING}; cancel person; tick"),
-        "exit 143",
+        WAITING,
+        "cancel person; exit 143",
         expect![[r#"
+            cancel person    cancel by person; stop cancelled term; > term
             exit 143         interrupted -> cancelled; > sweep; cancelled; > finish 130
         "#]],
     );

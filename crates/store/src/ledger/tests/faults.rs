@@ -104,7 +104,7 @@ fn rebuilt_ledger_has_only_existing_runs() {
     let mut ledger = up_to_date_ledger(&home);
     ledger.transaction(|db| db.execute_batch("UPDATE spend SET run = 99")).expect("it is damaged");
     fs::remove_dir_all(gone.dir.path().parent().expect("a day")).expect("it is removed");
-    assert!(differences(&ledger).iter().any(|line| line.contains("belong to no run")));
+    assert!(differences(&ledger).iter().any(|line| line.contains("spending of no run")));
     let rebuilt = ledger.rebuild().expect("it is rebuilt");
     assert_eq!(rebuilt, CatchUpStats { derived: 1, removed: 1 });
     assert_eq!(differences(&ledger), [""; 0]);

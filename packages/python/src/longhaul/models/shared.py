@@ -301,7 +301,7 @@ class RunRow:
     """
     unpriced: bool
     """
-    Whether some usage has no known price. The cost is then a lower bound.
+    Whether some usage has no known price, or the journal cannot be read. The cost is then a lower bound.
     """
     until: Rfc3339 | None
     """

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 /// Returns the last text of the result of a call whose command, `longhaul TYPED`, printed this.
 fn last_text(tool: &str, printed: &Value) -> String {
     let stdout = printed.to_string();
-    last_text_of(tool, &Finished { is_success: true, stdout, messages: Vec::new() })
+    last_text_of(tool, &Finished { is_success: true, is_killed: false, stdout, messages: Vec::new() })
 }
 
 fn last_text_of(tool: &str, finished: &Finished) -> String {
@@ -43,16 +43,17 @@ fn a_shortened_result_names_a_command_that_only_reads() {
 
 #[test]
 fn a_killed_command_is_an_error_that_says_so() {
-    let check = |tool, messages: &[&str], expected: &str| {
+    let check_ended = |is_killed, tool, messages: &[&str], expected: &str| {
         let messages = messages.iter().map(ToString::to_string).collect();
-        let finished = Finished { is_success: false, stdout: String::new(), messages };
+        let finished = Finished { is_success: false, is_killed, stdout: String::new(), messages };
         assert_eq!(last_text_of(tool, &finished), expected);
     };
+    let check = |tool, messages: &[&str], expected: &str| check_ended(true, tool, messages, expected);
     let killed =
         "longhaul was killed before the run finished; the run may be orphaned: call `status`, then `recover`";
     check("run", &[], killed);
     check("run", &["warning: no price"], &format!("{killed}\nwarning: no price"));
-    check("run", &["warning: no price", "error: no agent"], "warning: no price\nerror: no agent");
+    check_ended(false, "run", &["no price", "error: no agent"], "no price\nerror: no agent");
     check("logs", &[], "longhaul was killed; repeat the call");
 }
 
@@ -61,7 +62,7 @@ fn a_started_run_passes_its_warnings_on() {
     let lines =
         ["warning: it ends with another run", "  hint: wait for it", "follow it with `longhaul attach`"];
     let messages = lines.iter().map(ToString::to_string).collect();
-    let finished = Finished { is_success: true, stdout: "{}".to_owned(), messages };
+    let finished = Finished { is_success: true, is_killed: false, stdout: "{}".to_owned(), messages };
     assert_eq!(last_text_of("run", &finished), lines[..2].join("\n"));
     assert_eq!(last_text_of("show", &finished), "{}");
 }
