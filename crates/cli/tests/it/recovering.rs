@@ -9,8 +9,8 @@ use crate::skipped::skip_test;
 use crate::sweep;
 use crate::tidy;
 use longhaul::RUN_VARIABLE;
-use longhaul_core::OutcomeKind;
-use longhaul_store::RunDir;
+use longhaul_core::{OutcomeKind, Run};
+use longhaul_store::{Journal, RunDir};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -84,9 +84,11 @@ pub fn steps(stage: &Stage) -> String {
     fs::read_to_string(stage.work().join("steps")).unwrap_or_default()
 }
 
+/// Returns the agent's process as the journal has it. The status may lag behind while the disk is slow.
 pub fn agent_pid(run: &RunDir) -> Pid {
-    let pid = run.status().expect("the status can be read").pid.expect("there is an agent");
-    Pid::from_raw(pid.cast_signed()).expect("a process has a PID")
+    let history = Journal::load(&run.journal_path()).expect("the journal can be read");
+    let process = Run::replay(history.records()).state().process.expect("there is an agent");
+    Pid::from_raw(process.pid.cast_signed()).expect("a process has a PID")
 }
 
 /// Waits until the agent of an orphaned run has exited on its own.

@@ -3,9 +3,9 @@
 
 use crate::call::{Running, wait_until};
 use crate::harness::{Stage, with_each_agent};
+use crate::recovering::kill_agent;
 use crate::server::Server;
 use crate::tidy;
-use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -100,10 +100,7 @@ It is deployed.
 fn kill_in_mid_tool(stage: &Stage, run: Running) {
     wait_until("the tool runs", || stage.work().join("started").exists());
     run.kill();
-    let pid = stage.only_run().status().expect("a status").pid.expect("there is an agent");
-    let agent = Pid::from_raw(pid.cast_signed()).expect("a process has a PID");
-    kill_process(agent, Signal::KILL).expect("the test started this process");
-    wait_until("the agent has exited", || test_kill_process(agent).is_err());
+    kill_agent(&stage.only_run());
 }
 
 fn check_tables_after_takeover(stage: &Stage, agent: &Path) {
