@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 // An agent writes some megabytes an hour. A reader that is further behind has stopped reading.
 const QUEUED_BYTES_MAX: usize = 64 << 20;
@@ -17,8 +19,8 @@ const QUEUED_BYTES_MAX: usize = 64 << 20;
 const QUEUED_BYTES_MAX_TO_DRAW: usize = 64 << 10;
 // The interval for retrying a full non-blocking stream; 20 retries a second cost nothing.
 const FULL_RETRY_INTERVAL: Duration = Duration::from_millis(50);
-// The end of a command must not be noticeably late.
-const FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(1);
+// How soon a signal ends the wait for a reader that takes nothing.
+const FLUSH_POLL_INTERVAL: Duration = Duration::from_millis(50);
 // A reader that takes nothing for this long has stopped reading.
 const STALLED_AFTER: Duration = Duration::from_secs(2);
 
@@ -28,6 +30,8 @@ struct Queue {
     sender: mpsc::Sender<(Stream, Vec<u8>)>,
     /// Number of bytes that are not written yet.
     queued_bytes: Arc<AtomicUsize>,
+    /// Notified after each write.
+    written: Arc<Notify>,
 }
 
 impl Queue {
@@ -51,17 +55,18 @@ pub fn start() {
         return;
     }
     let (sender, items) = mpsc::channel::<(Stream, Vec<u8>)>();
-    let queued_bytes: Arc<AtomicUsize> = Arc::default();
-    let unwritten = Arc::clone(&queued_bytes);
+    let (queued_bytes, written) = (Arc::<AtomicUsize>::default(), Arc::<Notify>::default());
+    let (unwritten, waiting) = (Arc::clone(&queued_bytes), Arc::clone(&written));
     let thread = thread::Builder::new().name("output".to_owned()).spawn(move || {
         for (stream, bytes) in items {
             // An error of stdout is recorded, and one of stderr is ignored.
             let _ = stream.write(&bytes);
             unwritten.fetch_sub(bytes.len(), Ordering::Relaxed);
+            waiting.notify_one();
         }
     });
     if thread.is_ok() {
-        let _ = QUEUE.set(Queue { sender, queued_bytes });
+        let _ = QUEUE.set(Queue { sender, queued_bytes, written });
     }
 }
 
@@ -74,7 +79,7 @@ pub async fn flush() {
     let Some(queue) = QUEUE.get() else { return };
     let (mut left, mut progress_at) = (queue.len(), Instant::now());
     while left > 0 && !(signals::has_received() && progress_at.elapsed() >= STALLED_AFTER) {
-        tokio::time::sleep(FLUSH_POLL_INTERVAL).await;
+        let _ = timeout(FLUSH_POLL_INTERVAL, queue.written.notified()).await;
         if queue.len() != left {
             (left, progress_at) = (queue.len(), Instant::now());
         }
