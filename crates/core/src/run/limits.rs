@@ -15,12 +15,8 @@ impl Run {
     pub fn limit_usage(&self, at: Moment) -> LimitUsage {
         let largest_turn = self.observations.largest_recent_turn();
         let used = self.state.limit_usage(at, self.observations.usage, largest_turn);
-        // A turn counts once its tools have ended.
-        LimitUsage {
-            turns: used.turns
-                - u32::from(self.observations.open_tools > 0 && self.observations.usage.turns > 0),
-            ..used
-        }
+        let open_turns = u32::from(self.observations.turn_is_open && self.observations.usage.turns > 0);
+        LimitUsage { turns: used.turns - open_turns, ..used }
     }
 
     /// Returns the remaining amounts of the limits.

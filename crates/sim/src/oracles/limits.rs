@@ -21,6 +21,8 @@ pub(crate) struct LimitWatch {
     ended_usage: Usage,
     /// Reported usage of the current attempt.
     attempt_usage: Usage,
+    /// Whether the current turn has tools that run, or no tools and no result yet.
+    turn_is_open: bool,
     /// Whether `attempt_usage` is not part of `ended_usage` yet.
     is_counting: bool,
     /// Cost and tokens of the current attempt's responses, newest last.
@@ -62,6 +64,8 @@ impl LimitWatch {
             Event::Noticed(Notice::ExchangeStarted) if !self.is_leaving => {
                 (self.works_since, self.waits_since) = (Some(now), None)
             }
+            Event::Noticed(Notice::ToolStarted) => self.turn_is_open = true,
+            Event::Noticed(Notice::ToolEnded) => self.turn_is_open &= facts.agent.tools > 0,
             Event::Noticed(Notice::BackgroundChanged { tasks, .. }) => {
                 self.waits_since = self.waits_since.filter(|_| *tasks > 0);
             }
@@ -92,6 +96,7 @@ impl LimitWatch {
 
     fn reset(&mut self) {
         (self.attempt_usage, self.works_since, self.waits_since) = (Usage::default(), None, None);
+        self.turn_is_open = false;
         self.interrupt_result = None;
         self.responses.clear();
     }
@@ -99,6 +104,7 @@ impl LimitWatch {
     fn end_exchange(&mut self, now: Moment, result: &AgentResult, facts: &Facts) {
         let waits = facts.agent.shells > 0 && !facts.agent.claimed_done && !self.is_leaving;
         (self.works_since, self.waits_since) = (None, waits.then_some(now));
+        self.turn_is_open = false;
         if self.interrupted.is_some_and(|before| facts.agent.results > before) {
             self.interrupt_result.get_or_insert(result.terminal_reason);
         }
@@ -113,6 +119,7 @@ impl LimitWatch {
         if self.is_leaving {
             self.add_late_usage(usage);
         }
+        self.turn_is_open |= usage.turns > self.attempt_usage.turns;
         self.attempt_usage = usage;
     }
 
@@ -132,7 +139,7 @@ impl LimitWatch {
         let recent = || self.responses.iter().rev().take(RECENT);
         let largest_cost = recent().map(|response| response.0.0).max().unwrap_or(0);
         let largest = recent().map(|response| response.1).max().unwrap_or(0);
-        let open_turns = u64::from(facts.agent.tools > 0 && self.attempt_usage.turns > 0);
+        let open_turns = u64::from(self.turn_is_open && self.attempt_usage.turns > 0);
         let all = self.usage();
         let limit =
             |limit, used, max: Option<u64>, reserve| Some(LimitUse { limit, used, max: max?, reserve });
