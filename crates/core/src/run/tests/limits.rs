@@ -231,18 +231,24 @@ fn answer_of_the_last_turn_is_not_cut_off() {
             expected,
         );
     };
-    check("usage 1; ends ok; idle; exit 0", expect![[r#"
+    check(
+        "usage 1; ends ok; idle; exit 0",
+        expect![[r#"
         usage 1          -
         ends ok          progress
         idle             input closed; > close input
         exit 0           ok -> done; > sweep; done; > finish 0
-    "#]]);
+    "#]],
+    );
     // The agent asks for more after a message without tools.
-    check("usage 1; usage 1; exit 143", expect![[r#"
+    check(
+        "usage 1; usage 1; exit 143",
+        expect![[r#"
         usage 1          -
         usage 1          limit turns: exhausted; stop limit_reached term; > term
         exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
