@@ -1,5 +1,6 @@
 //! Hints for errors of the libraries: what the user can type or do about them.
 
+use crate::frozen_supervisor::{describe, frozen_supervisor};
 use crate::next_commands::{attach_or_cancel, quoted, recover_or_cancel};
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::TransferError;
@@ -7,7 +8,6 @@ use longhaul::workflow::WorktreeError;
 use longhaul::{ChannelError, GitError};
 use longhaul_store::{DatabaseError, LedgerError, StoreError};
 use std::io;
-use std::path::Path;
 
 /// An error that a user can do something about.
 pub trait Hint {
@@ -26,7 +26,11 @@ impl Hint for StoreError {
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
             StoreError::MalformedRun(_) => "`@` is the latest run, `@-1` the one before it".to_owned(),
             StoreError::JournalLocked(path) => {
-                attach_or_cancel(path.parent().and_then(Path::file_name).unwrap_or_default().display())
+                let dir = path.parent().unwrap_or(path);
+                match frozen_supervisor(dir) {
+                    Some(pid) => format!("{}; continue it with `kill -CONT {pid}`", describe(pid)),
+                    None => attach_or_cancel(dir.file_name().unwrap_or_default().display()),
+                }
             }
             StoreError::JournalDamaged { .. } => "the run cannot be recovered".to_owned(),
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),

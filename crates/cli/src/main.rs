@@ -12,6 +12,7 @@ mod configured_values;
 mod failure;
 mod figures;
 mod flag_order;
+mod frozen_supervisor;
 mod guard_flags;
 mod hints;
 mod limit_flags;

@@ -5,6 +5,7 @@ use super::show::print_end;
 use super::supervise::supervisor;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
+use crate::frozen_supervisor::print_if_frozen;
 use crate::open_home::RunOrWorkflow;
 use crate::output::progress::ProgressDisplay;
 use crate::{open_home, run_learning, runtime};
@@ -35,6 +36,7 @@ async fn finish(
     let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     let is_locked = Journal::is_locked(&dir.journal_path())?;
     if is_locked {
+        print_if_frozen(dir.path());
         dir.requests().send(source)?;
         match supervisor.observe(RunStart::Attach(dir.clone()), &mut screen).await {
             // The supervisor died, or suspended the run first. This process takes over and cancels.
