@@ -2,10 +2,17 @@
 
 use crate::atomic::{replace, replace_json};
 use crate::files::{if_exists, make_dirs, private, read_json_if_exists};
-use crate::{AttemptFile, Durability, StoreError, failpoint_io, read_regular_to_string};
+use crate::{
+    AttemptFile, Durability, StoreError, failpoint_io, open_regular, read_at_most, read_regular_to_string,
+};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// The start of an error in `stderr.log` that Longhaul wrote.
+const START_ERROR: &str = "longhaul: cannot start the agent: ";
+// The longest part of the error is a path.
+const START_ERROR_BYTES_MAX: u64 = 8 << 10;
 
 /// The directory of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +82,18 @@ impl AttemptDir {
     /// Opens `stderr.log` for the agent to append to.
     pub fn create_stderr(&self) -> Result<File, StoreError> {
         open_append(&self.stderr_path())
+    }
+
+    /// Writes to `stderr.log` why the system did not start the agent. It is for people, so errors are ignored.
+    pub fn write_start_error(&self, error: &io::Error) {
+        let _ = self.create_stderr().map(|mut stderr| write!(stderr, "{START_ERROR}{error}"));
+    }
+
+    /// Returns why the system did not start the agent, or `None` if `stderr.log` is the agent's.
+    pub fn start_error(&self) -> Option<String> {
+        let file = open_regular(&self.stderr_path()).ok()?;
+        let bytes = read_at_most(file, START_ERROR_BYTES_MAX).ok()?;
+        String::from_utf8_lossy(&bytes).strip_prefix(START_ERROR).map(str::to_owned)
     }
 
     /// Returns the path of a guarded agent's standard input, a FIFO that exists while the agent runs.

@@ -3,7 +3,7 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, attempt_cause, evidence, stop_words};
+pub use faults::{advice, attempt_cause, evidence, stopped_success};
 pub use remedies::{describe_applied, describe_next};
 
 use super::{envelope_text, time};
@@ -86,7 +86,7 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             Some(describe_finding(RecoveryFinding::Suspended).to_owned())
         }
         Record::Recovered { finding, .. } => {
-            Some(format!("the supervisor died; a new supervisor {}", describe_finding(*finding)))
+            Some(format!("the run had no supervisor; a new supervisor {}", describe_finding(*finding)))
         }
         Record::Downtime { duration } => Some(downtime(*duration)),
         Record::ResumeStrategyChosen { strategy, reason, .. } => {
@@ -167,6 +167,10 @@ pub fn summary(outcome: SummaryResult) -> String {
         }
         SummaryResult::Failed(Fault::AttemptTimeout) => {
             "no summary of older work: it took too long".to_owned()
+        }
+        // Also of a summary that a new supervisor stopped, because the one that had started it died.
+        SummaryResult::Failed(Fault::Crashed) => {
+            "no summary of older work: its process ended before it was written".to_owned()
         }
         SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault.describe()),
     }

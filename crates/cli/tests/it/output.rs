@@ -514,7 +514,7 @@ fn openclawpack_preset_prints_lifecycle_events() {
         error: cannot find the agent /nowhere: there is no such file
           hint: check --agent-path, or with --agent acp the command after `--`
         recovered
-        the supervisor died; a new supervisor found it finished and reported its outcome
+        the run had no supervisor; a new supervisor found it finished and reported its outcome
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
         resumed
         event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}

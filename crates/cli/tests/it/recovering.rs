@@ -524,6 +524,9 @@ fn workspace_that_disappears_is_named_and_the_hint_continues_the_run() {
     assert!(envelope["errors"].to_string().contains(&reason), "{envelope}");
     assert!(!failed.stderr.contains("not installed"), "{failed:?}");
 
+    let why = stage.longhaul(["why", "@"]).output().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(why.contains(&format!("the agent could not be started ({reason})")), "{why}");
+    assert!(why.contains("does not exist: move it back, or pass its new path with `--cwd`"), "{why}");
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     resumed.assert_error(&["move it back", "`--cwd`"]);
     fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");

@@ -2,8 +2,8 @@
 
 use super::WaitHistory;
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Remedy,
-    ResumeStrategy, SessionId, SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason,
+    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, OutcomeKind, PromptKind, Questions,
+    Remedy, ResumeStrategy, SessionId, SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason,
     SummaryResult, Usage,
 };
 
@@ -36,8 +36,7 @@ pub struct AttemptHistory {
     pub made_progress: bool,
     /// Downtime since its process started, or since its start if it has no process.
     pub downtime: Span,
-    /// Stops that Longhaul ordered, in order. The first one is the reason why the attempt ended, and the
-    /// harder ones after it are its escalations.
+    /// Stops that Longhaul ordered, in order. [`AttemptHistory::stop_cause`] finds the one that ended the attempt.
     pub stops: Vec<StopOrder>,
     /// Number of times that it was silent for too long while its processes were busy.
     pub deferrals: u32,
@@ -99,6 +98,17 @@ pub struct AttemptEnd {
     pub next: AfterAttempt,
 }
 
+impl AttemptEnd {
+    /// Returns whether it counts as done work: a check follows, or the run is done.
+    pub fn is_accepted(&self) -> bool {
+        match &self.next {
+            AfterAttempt::Check => true,
+            AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done,
+            AfterAttempt::Attempt { .. } => false,
+        }
+    }
+}
+
 impl AttemptHistory {
     pub(super) fn new(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
         AttemptHistory {
@@ -154,9 +164,23 @@ impl AttemptHistory {
         self.end.as_ref()?.fault
     }
 
-    /// Returns the reason why Longhaul stopped it: the cause of the first stop. `None` if it was not stopped.
+    /// Returns the reason why Longhaul ended it: the cause of the first stop, whose escalations follow, or
+    /// [`StopCause::WrapUp`] if it completed its wrap-up. `None` if Longhaul did not end it.
+    ///
+    /// A stop is not the reason if the work was done before it took effect, and neither is the interrupt before a wrap-up
+    /// if another stop followed, or if the agent received the wrap-up prompt.
     pub fn stop_cause(&self) -> Option<StopCause> {
-        self.stops.first().map(|stop| stop.cause)
+        let succeeded = self.end.as_ref().filter(|end| end.fault.is_none());
+        let is_accepted = succeeded.is_some_and(AttemptEnd::is_accepted);
+        let is_too_late = |cause: StopCause| {
+            is_accepted && !matches!(cause, StopCause::DidNotExit | StopCause::BackgroundStopped)
+        };
+        let causes = || self.stops.iter().map(|stop| stop.cause).filter(|cause| !is_too_late(*cause));
+        let is_wrap_up = match self.wrap_up_after_results {
+            Some(_) => succeeded.is_some() && !is_accepted,
+            None => succeeded.is_none() && causes().next().is_some(),
+        };
+        causes().find(|cause| *cause != StopCause::WrapUp).or(is_wrap_up.then_some(StopCause::WrapUp))
     }
 
     /// Returns the observations that led to its stop. `None` if it did not stall.

@@ -49,6 +49,45 @@ fn first_stop_is_the_reason() {
     assert!(attempt.is_killed());
 }
 
+/// A wrap-up is only the reason if the attempt ended with it, and a stop of an attempt that was done already is none.
+#[test]
+fn last_effective_stop_is_the_reason() {
+    let stop =
+        |cause| (9, Record::StopOrdered { at: at(9), cause, level: StopLevel::Interrupt, stall: None });
+    let (wrap_up, cancel) = (stop(StopCause::WrapUp), stop(StopCause::Cancelled));
+    let late = stop(StopCause::DidNotExit);
+    let sent = (
+        10,
+        Record::PromptSent {
+            at: at(10),
+            prompt: PromptKind::WrapUp(Limit::Budget),
+            remaining: Remaining::default(),
+            results: 1,
+        },
+    );
+    let check = |records: &[(u64, Record)], end: Option<(Option<Fault>, OutcomeKind)>, expected| {
+        let mut records = records.to_vec();
+        records.extend(end.map(|(fault, kind)| {
+            let next = AfterAttempt::Finish(Outcome { kind, ..Outcome::DONE });
+            (20, Record::attempt_ended(at(20), fault, usage(5), next))
+        }));
+        let history = history(&records);
+        assert_eq!(history.attempts()[0].stop_cause(), expected, "{records:?}");
+    };
+    let interrupted = Some((Some(Fault::Interrupted), OutcomeKind::Cancelled));
+    let (done, limited) = (Some((None, OutcomeKind::Done)), Some((None, OutcomeKind::OutOfTime)));
+    check(&[wrap_up.clone()], None, Some(StopCause::WrapUp));
+    check(&[wrap_up.clone(), sent.clone()], None, None);
+    check(&[wrap_up.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
+    check(&[wrap_up.clone(), sent.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
+    check(&[wrap_up.clone(), sent.clone()], limited, Some(StopCause::WrapUp));
+    check(&[wrap_up.clone(), sent, late.clone()], limited, Some(StopCause::DidNotExit));
+    check(&[wrap_up.clone()], limited, None);
+    check(&[wrap_up], done, None);
+    check(&[cancel], done, None);
+    check(&[late], done, Some(StopCause::DidNotExit));
+}
+
 #[test]
 fn wrap_up_belongs_to_its_attempt() {
     let prompt = |seconds, prompt, results| {

@@ -286,6 +286,7 @@ impl LiveWorld<'_> {
                 self.attempt = Some(attempt);
             }
             Err((kind, error)) => {
+                config.dir.attempt(plan.attempt).write_start_error(&error);
                 let program = config.spec().agent.program.display();
                 self.ended.spawn_error = Some(format!("cannot start {program}: {error}"));
                 self.events.push_back(Event::SpawnFailed(kind));

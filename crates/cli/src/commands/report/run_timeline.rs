@@ -67,7 +67,7 @@ impl TimelineAttempt {
         match (self.fault, self.stop_cause, self.ended_at) {
             (Some(fault), stop_cause, _) => phrases::attempt_cause(fault, stop_cause),
             (None, _, None) => "running",
-            (None, Some(cause), Some(_)) => phrases::stop_words(cause),
+            (None, Some(cause), Some(_)) => phrases::stopped_success(cause),
             (None, None, Some(_)) => "exited on its own",
         }
     }

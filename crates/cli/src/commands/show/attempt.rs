@@ -90,6 +90,7 @@ impl Attempt {
         let end = attempt.end.as_ref();
         let (attempt_files, dir) = (attempt_files.get(&attempt.number), dir.attempt(attempt.number));
         let exit = attempt_files.and_then(|files| files.exit);
+        let start_error = attempt_files.and_then(|files| files.start_error.as_deref());
         let usage = end.map_or_else(|| live_usage(&dir), |end| end.usage);
         Attempt {
             number: attempt.number,
@@ -115,7 +116,7 @@ impl Attempt {
             stall: attempt.stall(),
             stalls_deferred: attempt.deferrals,
             watchdog: attempt_files.and_then(|files| files.watchdog_stop),
-            evidence: phrases::evidence(attempt, exit),
+            evidence: phrases::evidence(attempt, exit, start_error),
             exit,
             turns: usage.turns,
             estimated_cost_usd: usage.estimated_cost.into(),

@@ -1,6 +1,6 @@
 //! Describes each fault: its meaning, its evidence, and advice for the user.
 
-use super::plural;
+use super::{one_line, plural};
 use longhaul_agent::dialect_named;
 use longhaul_core::{
     AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
@@ -36,12 +36,13 @@ pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
     of_agent.iter().chain(&ADVICE).find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
 }
 
-/// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
-pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
+/// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence. `start_error` is why
+/// the system did not start the agent.
+pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>, start_error: Option<&str>) -> Option<String> {
     let ended = attempt.end.as_ref()?;
     let response = || ended.result.and_then(api_response);
     let stop = || attempt.stop_cause().and_then(|cause| stop_text(cause, attempt.stall()));
-    let exit = || exit.map(exit_text);
+    let exit = || start_error.map(one_line).or_else(|| exit.map(exit_text));
     match ended.fault {
         None | Some(Fault::GuardLapsed) => None,
         Some(Fault::Interrupted) => exit().filter(|_| attempt.stop_cause().is_none()),
@@ -83,7 +84,12 @@ fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     stall.map(|stall| stall.describe(cause)).or_else(words)
 }
 
-pub fn stop_words(cause: StopCause) -> &'static str {
+/// Describes the end of an attempt without a fault that Longhaul ended.
+pub fn stopped_success(cause: StopCause) -> &'static str {
+    if cause == StopCause::WrapUp { "completed its wrap-up" } else { stop_words(cause) }
+}
+
+fn stop_words(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Stalled => "silent for too long",
         StopCause::NoProgress => "nothing was finished for too long",

@@ -171,7 +171,7 @@ fn attempt_has_its_first_stop_and_a_separate_summary() {
         .and(5, summary)
         .and(50, stop(StopCause::Stalled, StopLevel::Term))
         .and(55, stop(StopCause::Cancelled, StopLevel::Kill))
-        .finished(60, None, Outcome::DONE);
+        .finished(60, Some(Fault::Stalled), Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled));
     let timeline = RunTimeline::new(&records.history(), at(60));
     let [attempt] = timeline.attempts.as_slice() else { panic!("one attempt") };
     assert_eq!(attempt.stop_cause, Some(StopCause::Stalled));
