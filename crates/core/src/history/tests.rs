@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, RecoveryFinding,
-    Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, OutcomeKind, PromptKind,
+    RecoveryFinding, Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult,
+    Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -76,13 +77,13 @@ fn last_effective_stop_is_the_reason() {
     };
     let interrupted = Some((Some(Fault::Interrupted), OutcomeKind::Cancelled));
     let (done, limited) = (Some((None, OutcomeKind::Done)), Some((None, OutcomeKind::OutOfTime)));
-    check(&[wrap_up.clone()], None, Some(StopCause::WrapUp));
+    check(std::slice::from_ref(&wrap_up), None, Some(StopCause::WrapUp));
     check(&[wrap_up.clone(), sent.clone()], None, None);
     check(&[wrap_up.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
     check(&[wrap_up.clone(), sent.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
     check(&[wrap_up.clone(), sent.clone()], limited, Some(StopCause::WrapUp));
     check(&[wrap_up.clone(), sent, late.clone()], limited, Some(StopCause::DidNotExit));
-    check(&[wrap_up.clone()], limited, None);
+    check(std::slice::from_ref(&wrap_up), limited, None);
     check(&[wrap_up], done, None);
     check(&[cancel], done, None);
     check(&[late], done, Some(StopCause::DidNotExit));

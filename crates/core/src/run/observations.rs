@@ -22,7 +22,7 @@ pub struct Observations {
     pub probing_since: Option<Moment>,
     /// Number of running tool calls.
     pub open_tools: u32,
-    /// Whether the last turn goes on: its tools have not ended, or it has none and the exchange has not ended. The turn
+    /// Whether the last turn is open: its tools have not ended, or it has none and the exchange has not ended. The turn
     /// counts toward the limits when it is over, so that its answer is not cut off.
     pub turn_is_open: bool,
     /// Number of running background commands and sub-agents.
@@ -155,7 +155,8 @@ impl Observations {
                 tokens: usage.total_tokens().saturating_sub(self.usage.total_tokens()),
             };
         }
-        self.turn_is_open |= usage.turns > self.usage.turns;
+        // Usage that arrives after the exchange belongs to turns that are over.
+        self.turn_is_open |= usage.turns > self.usage.turns && self.result.is_none();
         self.usage = usage;
     }
 

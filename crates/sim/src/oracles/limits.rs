@@ -60,7 +60,7 @@ impl LimitWatch {
     /// Receives an event before the run does, and after `facts` did.
     pub(crate) fn receive(&mut self, now: Moment, event: &Event, facts: &Facts) {
         match event {
-            Event::Noticed(Notice::UsageUpdated(usage)) => self.update_usage(*usage),
+            Event::Noticed(Notice::UsageUpdated(usage)) => self.update_usage(*usage, facts),
             Event::Noticed(Notice::ExchangeStarted) if !self.is_leaving => {
                 (self.works_since, self.waits_since) = (Some(now), None)
             }
@@ -110,7 +110,7 @@ impl LimitWatch {
         }
     }
 
-    fn update_usage(&mut self, usage: Usage) {
+    fn update_usage(&mut self, usage: Usage, facts: &Facts) {
         let count = |usage: &Usage| usage.messages + usage.truncated_messages;
         if count(&usage) > count(&self.attempt_usage) {
             let cost = Usd(money(&usage) - money(&self.attempt_usage).min(money(&usage)));
@@ -119,7 +119,7 @@ impl LimitWatch {
         if self.is_leaving {
             self.add_late_usage(usage);
         }
-        self.turn_is_open |= usage.turns > self.attempt_usage.turns;
+        self.turn_is_open |= usage.turns > self.attempt_usage.turns && facts.agent.result.is_none();
         self.attempt_usage = usage;
     }
 

@@ -249,6 +249,17 @@ fn answer_of_the_last_turn_is_not_cut_off() {
         exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
     "#]],
     );
+    // A turn whose usage arrives after its exchange is over.
+    check(
+        "sub-agents 1; ends ok; idle; usage 1; exit 143",
+        expect![[r#"
+        sub-agents 1     -
+        ends ok          progress
+        idle             -
+        usage 1          limit turns: exhausted; stop limit_reached term; > term
+        exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
+    "#]],
+    );
 }
 
 #[test]
