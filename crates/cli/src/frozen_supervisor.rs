@@ -1,6 +1,5 @@
 //! Recognizes a supervisor that Ctrl-Z or SIGSTOP has frozen. It holds its run, but reacts to no request.
 
-use crate::output;
 use serde::Deserialize;
 use std::fs;
 use std::path::Path;
@@ -22,9 +21,7 @@ pub fn describe(pid: u32) -> String {
     format!("its supervisor (process {pid}) is frozen by Ctrl-Z or SIGSTOP")
 }
 
-/// Reports that a request waits until the supervisor continues.
-pub fn print_if_frozen(dir: &Path) {
-    if let Some(pid) = frozen_supervisor(dir) {
-        output::print_status(&format!("waiting: {}; continue it with `kill -CONT {pid}`", describe(pid)));
-    }
+/// Returns what continues a run or workflow that is locked, if its supervisor is frozen.
+pub fn hint(dir: &Path) -> Option<String> {
+    frozen_supervisor(dir).map(|pid| format!("{}; continue it with `kill -CONT {pid}`", describe(pid)))
 }

@@ -1,6 +1,6 @@
 //! Hints for errors of the libraries: what the user can type or do about them.
 
-use crate::frozen_supervisor::{describe, frozen_supervisor};
+use crate::frozen_supervisor;
 use crate::next_commands::{attach_or_cancel, quoted, recover_or_cancel};
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::TransferError;
@@ -27,10 +27,8 @@ impl Hint for StoreError {
             StoreError::MalformedRun(_) => "`@` is the latest run, `@-1` the one before it".to_owned(),
             StoreError::JournalLocked(path) => {
                 let dir = path.parent().unwrap_or(path);
-                match frozen_supervisor(dir) {
-                    Some(pid) => format!("{}; continue it with `kill -CONT {pid}`", describe(pid)),
-                    None => attach_or_cancel(dir.file_name().unwrap_or_default().display()),
-                }
+                frozen_supervisor::hint(dir)
+                    .unwrap_or_else(|| attach_or_cancel(dir.file_name().unwrap_or_default().display()))
             }
             StoreError::JournalDamaged { .. } => "the run cannot be recovered".to_owned(),
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),

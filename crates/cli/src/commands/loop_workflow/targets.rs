@@ -7,11 +7,10 @@ use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
 use crate::config::arguments::typed_except;
 use crate::failure::Failure;
-use crate::frozen_supervisor::print_if_frozen;
 use crate::output::phrases::money;
 use crate::output::print_status;
 use crate::workflow_next_commands::next_commands;
-use crate::{limit_flags, runtime, signals};
+use crate::{frozen_supervisor, limit_flags, runtime, signals};
 use clap::ArgMatches;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Limit, Limits, OutcomeKind, Workflow, WorkflowLimits};
@@ -53,7 +52,9 @@ async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<Work
     let supervisor = supervisor(home);
     let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     if Journal::is_locked(&dir.journal_path())? {
-        print_if_frozen(dir.path());
+        if let Some(hint) = frozen_supervisor::hint(dir.path()) {
+            print_status(&format!("waiting: {hint}"));
+        }
         dir.requests().send(source)?;
         match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut NoWorkflowObserver).await {
             // The supervisor died, or suspended the workflow first. This process takes over and cancels.
