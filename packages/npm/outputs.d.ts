@@ -2974,6 +2974,10 @@ export interface WorkflowStatus {
    */
   deadline_at: Rfc3339 | null;
   /**
+   * Limit of the workflow that stopped it or a run, and that a resume must raise: `budget` or `time`.
+   */
+  exhausted_limit?: Limit | null;
+  /**
    * Current or last iteration, starting at 1; 0 before the first.
    */
   iteration: number;

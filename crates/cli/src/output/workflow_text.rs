@@ -16,6 +16,8 @@ pub struct WorkflowContext<'a> {
     /// Time of the step. Moments of another day are printed with their date.
     pub at: Moment,
     pub clock: &'a TimeFormat,
+    /// Problem of the run that ended. It is more precise than the fault, which can be that of a reviewer.
+    pub problem: Option<&'a str>,
 }
 
 impl WorkflowContext<'_> {
@@ -92,10 +94,12 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
         }
         WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
             let fault = end.outcome.fault.filter(|_| end.outcome.kind != OutcomeKind::Done);
-            let fault = fault.map_or_else(String::new, |fault| format!(" ({})", fault.describe()));
+            let reason =
+                context.problem.map(phrases::one_line).or(fault.map(|fault| fault.describe().to_owned()));
+            let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             let next = describe_next(*next, *parked_until, context);
             let cost = phrases::money(end.cost);
-            format!("{}: {}{fault}, {cost}{next}", context.run(*key), end.outcome.kind)
+            format!("{}: {}{reason}, {cost}{next}", context.run(*key), end.outcome.kind)
         }
         WorkflowRecord::ShareRefused { key, .. } => {
             format!("{}: too little of the budget is left to continue it", context.run(*key))

@@ -26,6 +26,8 @@ pub struct WorkflowProgress {
     /// Whether there is no live view.
     has_lines_only: bool,
     region: Option<Region<Board>>,
+    /// Problem of the run whose end comes next.
+    problem: Option<String>,
 }
 
 impl WorkflowProgress {
@@ -38,6 +40,7 @@ impl WorkflowProgress {
             has_reported_memory: false,
             has_lines_only: global.quiet,
             region: None,
+            problem: None,
         }
     }
 
@@ -71,6 +74,8 @@ impl WorkflowProgress {
         if matches!(record, WorkflowRecord::RunPlanned { .. }) {
             self.has_reported_memory = false;
         }
+        let is_end = matches!(record, WorkflowRecord::RunEnded { .. });
+        let problem = if is_end { self.problem.take() } else { None };
         // The command itself reports the start and the end.
         let is_bound = matches!(
             record,
@@ -84,6 +89,7 @@ impl WorkflowProgress {
             state: self.state.as_ref().unwrap_or(view.workflow).state(),
             at: view.at,
             clock: &self.clock,
+            problem: problem.as_deref(),
         };
         match (warning(view.policy, record), sentence(record, context)) {
             (Some(warning), _) => self.above(|| output::print_warning(&warning, None)),
@@ -135,6 +141,8 @@ impl WorkflowObserver for WorkflowProgress {
 
     fn on_run_wait(&mut self, run: &RunId, _key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
         let text = match wait {
+            // A takeover finds waits that are over.
+            Some((_, until)) if until <= output::now() => return,
             Some((fault, until)) => {
                 let cause = fault.map_or("no fault", Fault::describe);
                 format!("{run}: {cause}; waiting until {}", future_time(until))
@@ -144,8 +152,8 @@ impl WorkflowObserver for WorkflowProgress {
         self.line(output::now(), &text);
     }
 
-    fn on_run_problem(&mut self, run: &RunId, problem: &str) {
-        self.line(output::now(), &format!("{run}: {problem}"));
+    fn on_run_problem(&mut self, _run: &RunId, problem: &str) {
+        self.problem = Some(problem.to_owned());
     }
 
     fn on_warning(&mut self, text: &str) {

@@ -112,17 +112,14 @@ fn require_remaining(
     limits: WorkflowLimits,
 ) -> Result<(), Failure> {
     let state = workflow.state();
-    let Some(outcome) = state.outcome().filter(|_| state.stopped_at_own_limit(&plan.policy).is_none()) else {
-        return Ok(());
-    };
+    let Some(outcome) = state.outcome() else { return Ok(()) };
     let (cost, time, is_unraised) = (state.cost, state.clock.before, limits == state.limits(&plan.policy));
-    let (limit, is_exhausted, used) = match (outcome.kind, limits.budget, limits.time) {
-        (OutcomeKind::OverBudget, Some(budget), _) => {
+    let (limit, is_exhausted, used) = match (state.exhausted_limit(&plan.policy), limits.budget, limits.time)
+    {
+        (Some(Limit::Budget), Some(budget), _) => {
             (Limit::Budget, cost >= budget, format!("{} of {}", money(cost), money(budget)))
         }
-        (OutcomeKind::OutOfTime, _, Some(limit)) => {
-            (Limit::Time, time >= limit, format!("{time} of {limit}"))
-        }
+        (Some(Limit::Time), _, Some(limit)) => (Limit::Time, time >= limit, format!("{time} of {limit}")),
         (_, _, _) => return Ok(()),
     };
     let rest = match (is_exhausted, is_unraised) {
