@@ -7,7 +7,7 @@ use longhaul::workflow::WorktreeError;
 use longhaul::{ChannelError, GitError};
 use longhaul_store::{DatabaseError, LedgerError, StoreError};
 use std::io;
-use std::path::Path;
+use std::path::{Path, absolute};
 
 /// An error that a user can do something about.
 pub trait Hint {
@@ -21,6 +21,15 @@ impl Hint for StoreError {
             StoreError::Io { cause, .. } => return home_hint(self, cause.kind()),
             StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
                 "set LONGHAUL_HOME to a directory you can write to".to_owned()
+            }
+            StoreError::HomeRelative(path) => {
+                let path = path.to_string_lossy();
+                let absolute = match path.strip_prefix("~/") {
+                    // A shell expands the tilde only outside of quotes.
+                    Some(rest) => format!("\"$HOME\"/{}", quoted(rest)),
+                    None => quoted(&absolute(&*path).unwrap_or_default().to_string_lossy()),
+                };
+                format!("export LONGHAUL_HOME={absolute}")
             }
             StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
@@ -201,6 +210,7 @@ pub fn agent_hint(error: &AgentError) -> &'static str {
         }
         AgentError::NotInPath(_) => "install it, or name its file after `--`",
         AgentError::Missing(_) => "check --agent-path, or with --agent acp the command after `--`",
+        AgentError::NotExecutable(path) if path.is_dir() => "name the program's file, not a directory",
         AgentError::NotExecutable(_) => {
             "name an executable file, or make this one executable with `chmod +x`"
         }
@@ -233,6 +243,8 @@ mod tests {
             cause: kind.into(),
         };
         check(&StoreError::HomeUnknown, "LONGHAUL_HOME");
+        check(&StoreError::HomeRelative("~/r".into()), "export LONGHAUL_HOME=\"$HOME\"/r");
+        check(&StoreError::HomeRelative("r".into()), "export LONGHAUL_HOME=/");
         check(&StoreError::HomeNotDirectory { home: path.clone(), path: path.clone() }, "LONGHAUL_HOME");
         check(&io(io::ErrorKind::PermissionDenied), "a directory you can write to");
         check(&io(io::ErrorKind::ReadOnlyFilesystem), "a directory you can write to");
