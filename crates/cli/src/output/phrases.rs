@@ -3,7 +3,7 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, attempt_cause, evidence, stop_words};
+pub use faults::{advice, advice_of, attempt_cause, evidence, stop_words};
 pub use remedies::{describe_applied, describe_next};
 
 use super::{envelope_text, time};

@@ -81,9 +81,9 @@ impl ProgressDisplay {
             && self.warned.insert("permissions")
             && matches!(mode, "default" | "acceptEdits" | "plan" | "manual")
         {
-            let modes = if mode == "acceptEdits" { "" } else { "acceptEdits or " };
+            let edits = if mode == "acceptEdits" { "" } else { "edits with --permission-mode acceptEdits, " };
             self.print(&format!(
-                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode {modes}bypassPermissions"
+                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow {edits}commands with `-- --allowedTools 'Bash(pytest:*)'`, or in a sandbox everything with --permission-mode bypassPermissions"
             ));
         }
     }

@@ -142,8 +142,8 @@ fn advises_on_faults_without_retry() {
                               tool calls were denied)
             22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt
                               in 0s, $0.1000
-            next: allow the tools with a permission mode, or accept that they were denied
-                  longhaul resume kmzqbd --permission-mode acceptEdits
+            next: allow the tools in your settings of the agent or, in a sandbox, by the permission mode
+                  bypassPermissions; or accept that they were denied
                   longhaul resume kmzqbd --permission-mode bypassPermissions
                   longhaul resume kmzqbd --allow-denials
         "#]],

@@ -449,7 +449,10 @@ fn interactive_permission_mode_causes_a_warning() {
     let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).output();
     let warned = run(&[]);
     assert!(warned.stderr.contains("warning: the agent's permission mode is `default`"), "{warned:?}");
-    assert!(warned.stderr.contains("--permission-mode acceptEdits or bypassPermissions"), "{warned:?}");
+    assert!(
+        warned.stderr.contains("edits with --permission-mode acceptEdits, commands with `-- --allowedTools"),
+        "{warned:?}"
+    );
     assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
     let accepted = run(&["--allow-denials"]);
     accepted.envelope(0);

@@ -133,7 +133,16 @@ impl RunRecords {
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
         let commands = next_commands(&entry.run.id, history.run(), &plan("").spec);
-        RunInput { timeline, has_supervisor, hint: None, errors: Vec::new(), commands, calls: calls(), entry }
+        RunInput {
+            timeline,
+            has_supervisor,
+            hint: None,
+            advice: None,
+            errors: Vec::new(),
+            commands,
+            calls: calls(),
+            entry,
+        }
     }
 }
 

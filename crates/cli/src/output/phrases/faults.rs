@@ -3,8 +3,8 @@
 use super::plural;
 use longhaul_agent::dialect_named;
 use longhaul_core::{
-    AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
-    TerminalReason,
+    AgentProgram, AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StartupError,
+    State, StopCause, StopReason, TerminalReason,
 };
 use signal_hook::low_level::signal_name;
 
@@ -30,6 +30,34 @@ const ADVICE: [(Fault, &str); 7] = [
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
 ];
+
+/// Returns advice for a finished run. The error of a failed start says more than its fault.
+pub fn advice_of(state: &State, agent: &AgentProgram) -> Option<&'static str> {
+    let fault = state.outcome()?.fault?;
+    let startup = state.startup.filter(|_| fault == Fault::AgentUnusable);
+    startup
+        .and_then(|startup| startup_advice(startup, !agent.args.is_empty()))
+        .or_else(|| advice(fault, &agent.name))
+}
+
+fn startup_advice(error: StartupError, has_agent_args: bool) -> Option<&'static str> {
+    match error {
+        StartupError::BypassAsRoot => {
+            Some("in a sandbox, set IS_SANDBOX=1; elsewhere, use another permission mode")
+        }
+        StartupError::UnknownPermissionMode => Some("resume with a permission mode that the agent knows"),
+        StartupError::SandboxMissing => Some("install what the agent's error names, then resume the run"),
+        StartupError::Unusable if has_agent_args => Some(
+            "start a new run with corrected arguments after `--`, or fix the file that the error names and resume",
+        ),
+        StartupError::Unusable
+        | StartupError::ProgramMissing
+        | StartupError::NotAnAgent
+        | StartupError::SessionUnknown
+        | StartupError::SessionInUse
+        | StartupError::SessionHeld => None,
+    }
+}
 
 pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
     let of_agent = dialect_named(agent).map(|dialect| dialect.advice()).unwrap_or_default();
@@ -150,7 +178,7 @@ mod tests {
         check(Fault::Auth, ["log in with `claude`", "the agent's own login"]);
         check(Fault::AgentMissing, ["@anthropic-ai/claude-code", "install the agent again"]);
         check(Fault::AgentUnusable, ["@anthropic-ai/claude-code", "or update it, then"]);
-        check(Fault::Permission, ["with a permission mode", "allow these tools"]);
+        check(Fault::Permission, ["settings of the agent", "allow these tools"]);
         check(Fault::GuardLapsed, ["check the hooks", "without asking"]);
         check(Fault::Billing, ["the account's payment"; 2]);
         assert_eq!(advice(Fault::Crashed, "claude"), None);
