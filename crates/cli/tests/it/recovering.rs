@@ -335,6 +335,8 @@ fn finished_run_stays_finished() {
         rejected.envelope(25);
         rejected.assert_error(&["has already finished: done"]);
     }
+    let listed = recover(&stage, &server, &["@", "--list"]).output();
+    assert_eq!((listed.code, listed.stdout.as_str()), (0, ""), "{listed:?}");
     assert_eq!(fs::read(stage.only_run().journal_path()).expect("a journal"), before);
 }
 
