@@ -86,6 +86,10 @@ fn named_transcript_is_learned_from_once() {
     let stage = Stage::new();
     let server = server_with_one_point("");
     session(&stage, "one.jsonl");
+    stage.file("task.md", "Fix the tests.");
+    let rejected = learn(&stage, &server, &["task.md"]);
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["cannot read the transcript from task.md"]);
     let output = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!((output.code, printed(&output)["learned"].as_u64()), (0, Some(1)), "{output:?}");
     assert_eq!(points(&stage), [POINT]);
