@@ -968,21 +968,19 @@ export type EntryWithText1 =
       wall_ms: Span;
     };
 /**
- * A decision in the journal of a workflow. Only `Workflow::apply` turns it into state.
+ * A decision in the journal of a workflow, with its time.
  */
-export type WorkflowRecord =
+export type WorkflowRecord = {
+  /**
+   * Time of the record.
+   */
+  at: Moment;
+} & WorkflowRecord1;
+export type WorkflowRecord1 =
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
        */
@@ -1007,20 +1005,12 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Number of the iteration, starting at 1.
        */
       iteration: number;
       record: 'iteration_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Whether its items are being listed.
        */
@@ -1032,10 +1022,6 @@ export type WorkflowRecord =
       record: 'phase_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Number of items above the maximum, deferred.
        */
@@ -1052,10 +1038,6 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Position of the run.
        */
       key: RunKey;
@@ -1070,10 +1052,6 @@ export type WorkflowRecord =
       share: RunShare;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * How it ended.
        */
@@ -1094,10 +1072,6 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Position of the run.
        */
       key: RunKey;
@@ -1108,17 +1082,9 @@ export type WorkflowRecord =
       record: 'share_refused';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'time_exhausted';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Index of the phase.
        */
@@ -1126,10 +1092,6 @@ export type WorkflowRecord =
       record: 'merge_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Outcome: `done`, or that of the first item that did not finish as `done`.
        */
@@ -1149,17 +1111,9 @@ export type WorkflowRecord =
       stops?: boolean;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'until_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Whether it holds. `None` if it could not be evaluated.
        */
@@ -1171,17 +1125,9 @@ export type WorkflowRecord =
       record: 'until_ended';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'clock_stopped';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'clock_started';
     }
   | {
@@ -1193,20 +1139,12 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Time of the last record or heartbeat before it; the time between does not count as working time.
        */
       idle_since: Moment;
       record: 'taken_over';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'cancel_ordered';
       /**
        * Source of the cancellation.
@@ -1214,10 +1152,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_suspend_ordered';
       /**
        * Signal.
@@ -1225,10 +1159,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_suspended';
       /**
        * Signal.
@@ -1236,10 +1166,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Outcome of the workflow.
        */

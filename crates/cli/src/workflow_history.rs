@@ -74,13 +74,23 @@ pub struct WorkflowEntry {
     /// Run that the decision is about.
     pub run: Option<RunId>,
     /// Decision, as in the journal: lengths of time in milliseconds, money in millionths of a dollar.
-    pub decision: WorkflowRecord,
+    pub decision: TimedRecord,
     /// Sentence for people.
     pub text: String,
     /// Whether the decision belongs to a short timeline: it is not one of the many starts and ends of runs that
     /// finished as `done`.
     #[serde(skip)]
     pub is_noteworthy: bool,
+}
+
+/// A decision in the journal of a workflow, with its time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "WorkflowRecord"))]
+pub struct TimedRecord {
+    #[serde(flatten)]
+    pub record: WorkflowRecord,
+    /// Time of the record.
+    pub at: Moment,
 }
 
 /// The iteration that is being folded.
@@ -103,13 +113,13 @@ impl WorkflowHistory {
         let (mut iterations, mut entries) = (Vec::new(), Vec::new());
         for entry in journal.entries {
             for record in entry.records {
-                if let WorkflowRecord::IterationStarted { iteration, at } = record {
+                if let WorkflowRecord::IterationStarted { iteration } = record {
                     let next =
-                        OpenIteration { number: iteration, started_at: at, ..OpenIteration::default() };
+                        OpenIteration { number: iteration, started_at: entry.at, ..OpenIteration::default() };
                     let ended = std::mem::replace(&mut open, next);
                     iterations.extend(ended.close(&dir, &plan, &workflow, entry.at));
                 }
-                workflow.apply(&record);
+                workflow.apply(entry.at, &record);
                 let (policy, state) = (&plan.policy, workflow.state());
                 if let WorkflowRecord::RunEnded { key, end, .. } = &record {
                     let item =
@@ -129,7 +139,7 @@ impl WorkflowHistory {
                         elapsed_ms: entry.at.since(plan.started_at.0),
                         run: record.key().map(|key| context.run(key)),
                         is_noteworthy: is_noteworthy(&record),
-                        decision: record,
+                        decision: TimedRecord { record, at: entry.at },
                         text,
                     });
                 }

@@ -16,14 +16,9 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
     /// The run started.
-    RunStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    RunStarted,
     /// The user or the workflow of the run resumed the finished run.
     RunReopened {
-        /// Time of the record.
-        at: Moment,
         /// The request.
         request: ResumeRequest,
         /// Settings that the user changed.
@@ -32,36 +27,25 @@ pub enum Record {
     },
     /// An attempt was planned.
     AttemptStarted {
-        /// Time of the record.
-        at: Moment,
         /// Plan of the attempt.
         plan: AttemptPlan,
     },
     /// The resume strategy of the attempt was chosen.
     ResumeStrategyChosen {
-        /// Time of the record.
-        at: Moment,
         /// Chosen strategy.
         strategy: ResumeStrategy,
         /// Reason for the choice.
         reason: StrategyReason,
     },
     /// A model starts to summarize the older work for the attempt.
-    SummaryStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    SummaryStarted,
     /// The summary is being stopped.
     SummaryStopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
     },
     /// The summary ended, with or without a text. The attempt starts either way.
     SummaryEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the summary.
         result: SummaryResult,
         /// Usage of the summary.
@@ -69,29 +53,21 @@ pub enum Record {
     },
     /// The agent's process was spawned.
     AttemptSpawned {
-        /// Time of the record.
-        at: Moment,
         /// The agent's process.
         process: ProcessId,
     },
     /// The agent opened the session. From here on it may spend money.
     SessionOpened {
-        /// Time of the record.
-        at: Moment,
         /// Session id that the agent reported.
         session: SessionId,
     },
     /// The attempt completed an exchange or a tool call.
     ProgressMade {
-        /// Time of the record.
-        at: Moment,
         /// Whether the progress resets the count of failures before it.
         resets_retries: bool,
     },
     /// The run reached a threshold of a limit.
     LimitReached {
-        /// Time of the record.
-        at: Moment,
         /// Limit that was reached.
         limit: Limit,
         /// Threshold that was reached.
@@ -103,8 +79,6 @@ pub enum Record {
     },
     /// The agent stopped on its own, in a run with keep-going.
     AgentStopped {
-        /// Time of the record.
-        at: Moment,
         /// Whether the agent claimed that the work is done.
         claimed_done: bool,
         /// Fingerprint of the workspace. `None` if it was not read.
@@ -119,8 +93,6 @@ pub enum Record {
     },
     /// The agent received a prompt in its open session.
     PromptSent {
-        /// Time of the record.
-        at: Moment,
         /// Kind of prompt.
         prompt: PromptKind,
         /// Remaining amounts of the run's limits.
@@ -131,14 +103,9 @@ pub enum Record {
         results: u32,
     },
     /// No exchange is open; the agent's input was closed, so that it exits on its own.
-    InputClosed {
-        /// Time of the record.
-        at: Moment,
-    },
+    InputClosed,
     /// The agent is being stopped, or stopped harder.
     StopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
         /// Level of the stop.
@@ -149,8 +116,6 @@ pub enum Record {
     },
     /// The agent was silent for too long, but a process of the run is still working.
     StallDeferred {
-        /// Time of the record.
-        at: Moment,
         /// Moment until which the silence does not count as a stall.
         until: Moment,
         /// Observations of the silence.
@@ -159,8 +124,6 @@ pub enum Record {
     /// A new supervisor took over the run. A suspended run returns to its previous phase. Otherwise the
     /// record affects no decision: the records that follow hold the decisions.
     Recovered {
-        /// Time of the record.
-        at: Moment,
         /// State in which the new supervisor found the run.
         finding: RecoveryFinding,
         /// Time of the last record or heartbeat of the dead supervisor, which died then or later.
@@ -177,8 +140,6 @@ pub enum Record {
     },
     /// The attempt ended, with the decision about what follows.
     AttemptEnded {
-        /// Time of the record.
-        at: Moment,
         /// Fault of the attempt. `None` if it succeeded.
         fault: Option<Fault>,
         /// Usage of the attempt.
@@ -205,23 +166,16 @@ pub enum Record {
         next: AfterAttempt,
     },
     /// A check of the work starts.
-    CheckStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    CheckStarted,
     /// A model starts to review the work, as the last part of a check. The reviewer processes of a run are
     /// numbered in the order of these records.
     ReviewStarted {
-        /// Time of the record.
-        at: Moment,
         /// Whether the check has commands. They passed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         after_commands: bool,
     },
     /// The reviewer's process ended.
     ReviewEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the review.
         result: ReviewResult,
         /// Usage of the reviewer.
@@ -232,51 +186,37 @@ pub enum Record {
     },
     /// The check is being stopped: its command or its reviewer.
     CheckStopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
     },
     /// The check ended.
     CheckEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the check.
         result: CheckResult,
     },
     /// No process of the attempt is left.
     Swept {
-        /// Time of the record.
-        at: Moment,
         /// Number of processes that had to be stopped.
         stopped_processes: u32,
     },
     /// The user or a signal cancelled the run.
     CancelRequested {
-        /// Time of the record.
-        at: Moment,
         /// Source of the cancellation.
         source: CancelSource,
     },
     /// SIGTERM or SIGHUP arrived: the run is being suspended.
     SuspendOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// No process of the run is left, and its supervisor exits. The next supervisor continues the run from
     /// this phase.
     Suspended {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// The run finished.
     RunFinished {
-        /// Time of the record.
-        at: Moment,
         /// Outcome of the run.
         outcome: Outcome,
     },
@@ -284,9 +224,8 @@ pub enum Record {
 
 impl Record {
     /// Returns the end of an attempt of which nothing else is known, as tests and benches write it.
-    pub fn attempt_ended(at: Moment, fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Record {
+    pub fn attempt_ended(fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Record {
         Record::AttemptEnded {
-            at,
             fault,
             usage,
             result: None,

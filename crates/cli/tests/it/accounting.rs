@@ -242,10 +242,10 @@ fn time_of_a_silent_agent_that_was_killed_with_its_supervisor_is_active() {
         fs::write(stage.work().join("go"), "").expect("the stage is writable");
         recover(stage, server, &[]).output().envelope(0);
         let (mut downtime, mut recovered) = (Span::ZERO, None);
-        for record in Journal::load(&run.journal_path()).expect("there is a journal").records() {
+        for (at, record) in Journal::load(&run.journal_path()).expect("there is a journal").records() {
             match record {
                 Record::Downtime { duration } => downtime = downtime + *duration,
-                Record::Recovered { at, last_record_at, .. } => recovered = Some((*at, *last_record_at)),
+                Record::Recovered { last_record_at, .. } => recovered = Some((at, *last_record_at)),
                 _ => {}
             }
         }

@@ -50,8 +50,8 @@ fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Running
 }
 
 fn records(stage: &Stage) -> Vec<Record> {
-    let history = Journal::load(&stage.only_run().journal_path()).expect("there is a journal");
-    history.records().cloned().collect()
+    let history = <Journal>::load(&stage.only_run().journal_path()).expect("there is a journal");
+    history.records().map(|(_, record)| record.clone()).collect()
 }
 
 /// Returns the prompts that the agent received in its open session.

@@ -57,7 +57,7 @@ impl Run {
 
     fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold) {
         let results = self.observations.results;
-        self.record(Record::LimitReached { at, limit, threshold, results });
+        self.record(at, Record::LimitReached { limit, threshold, results });
     }
 
     /// Interrupts the exchange at the reserve; stops the agent when the limit is exhausted.

@@ -40,7 +40,7 @@ impl Run {
         if self.is_idle() || self.state.suspended_by.is_some() {
             return;
         }
-        self.record(Record::SuspendOrdered { at, source });
+        self.record(at, Record::SuspendOrdered { source });
         match &self.state.phase {
             Phase::Running if self.only_background_works() => {
                 self.stop(at, StopCause::Suspended, StopLevel::Term);
@@ -67,7 +67,7 @@ impl Run {
     /// Records the suspension once no process is left, so that the supervisor may exit.
     pub(super) fn finish_suspend(&mut self, at: Moment) {
         let Some(source) = self.state.suspended_by else { return };
-        self.record(Record::Suspended { at, source });
+        self.record(at, Record::Suspended { source });
         self.step.actions.push(Action::Finish(Outcome::suspended(source)));
     }
 }

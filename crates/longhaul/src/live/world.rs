@@ -115,7 +115,7 @@ impl World for LiveWorld<'_> {
         self.journal.append(at, records)?;
         // An agent may choose the id of its session. No other run can know it yet.
         let opened = records.iter().filter_map(|record| match record {
-            Record::SessionOpened { session, .. } => Some(session),
+            Record::SessionOpened { session } => Some(session),
             _ => None,
         });
         self.lock_sessions(opened);

@@ -194,31 +194,31 @@ impl LimitWatch {
 
     pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
-            Record::LimitReached { at, limit, threshold, .. } => {
-                let reached = self.reached(facts, *at);
+            Record::LimitReached { limit, threshold, .. } => {
+                let reached = self.reached(facts, facts.at);
                 ensure(reached.contains(&(*limit, *threshold)), Oracle::Limits, || {
                     format!("{threshold:?} of {limit} is recorded, but {reached:?} is reached: {self:?}")
                 })?;
             }
-            Record::AttemptStarted { at, plan } => {
+            Record::AttemptStarted { plan } => {
                 self.reset();
                 (self.is_leaving, self.is_counting, self.interrupted, self.input_closed) =
                     (false, true, None, false);
                 // The reserve is only used for the wrap-up.
                 let wraps_up = matches!(plan.prompt, PromptKind::WrapUp(_));
-                let reached = self.reached(facts, *at);
-                let exhausted = self.has_exhausted_limit(facts, *at);
+                let reached = self.reached(facts, facts.at);
+                let exhausted = self.has_exhausted_limit(facts, facts.at);
                 ensure(!exhausted && (wraps_up || reached.is_empty()), Oracle::Limits, || {
                     format!("{plan:?} starts, but {reached:?} is reached")
                 })?;
-                (self.remaining, self.is_exhausted) = (self.remaining_at(facts, *at), false);
+                (self.remaining, self.is_exhausted) = (self.remaining_at(facts, facts.at), false);
                 self.wrap_ups += u32::from(wraps_up);
             }
-            Record::PromptSent { at, prompt, remaining, .. } => {
+            Record::PromptSent { prompt, remaining, .. } => {
                 let wraps_up = matches!(prompt, PromptKind::WrapUp(_));
                 let due = match facts.reached {
                     // No prompt to continue follows if a limit is reached that the run has not recorded yet.
-                    None => !wraps_up && self.reached(facts, *at).is_empty(),
+                    None => !wraps_up && self.reached(facts, facts.at).is_empty(),
                     Some((due, LimitThreshold::Reserve)) => *prompt == PromptKind::WrapUp(due),
                     Some((_, LimitThreshold::Exhausted)) => false,
                 };
@@ -227,7 +227,7 @@ impl LimitWatch {
                     || facts.policy.keep_going.is_some()
                     || facts.agent.sub_agents > 0;
                 let valid = due && (!wraps_up || is_asked);
-                let expected = self.remaining_at(facts, *at);
+                let expected = self.remaining_at(facts, facts.at);
                 ensure(valid && !self.input_closed && *remaining == expected, Oracle::Limits, || {
                     format!("{prompt:?} is sent, but {expected:?} remains: {self:?}")
                 })?;
@@ -239,7 +239,7 @@ impl LimitWatch {
                 (self.interrupted, self.interrupt_result) = (wraps_up.then_some(facts.agent.results), None);
                 (self.works_since, self.waits_since, self.is_leaving) = (None, None, true);
             }
-            Record::InputClosed { .. } => {
+            Record::InputClosed => {
                 ensure(facts.is_limit_exhausted() || !self.must_wrap_up(facts), Oracle::Limits, || {
                     format!("the input is closed after an interrupt for a wrap-up: {self:?}")
                 })?;
@@ -251,14 +251,14 @@ impl LimitWatch {
                 self.reset();
             }
             // Usage found at a recovery during a summary does not belong to the attempt.
-            Record::SummaryStarted { .. } => self.is_counting = false,
-            Record::SummaryEnded { at, usage, .. } => {
+            Record::SummaryStarted => self.is_counting = false,
+            Record::SummaryEnded { usage, .. } => {
                 self.is_counting = true;
                 self.ended_usage = self.ended_usage.plus(*usage);
                 self.late_usage = self.late_usage.plus(*usage);
                 self.remaining.budget =
                     self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(usage))));
-                self.is_exhausted = self.has_exhausted_limit(facts, *at);
+                self.is_exhausted = self.has_exhausted_limit(facts, facts.at);
             }
             Record::ReviewEnded { usage, .. } => {
                 self.ended_usage = self.ended_usage.plus(*usage);

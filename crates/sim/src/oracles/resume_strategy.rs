@@ -50,7 +50,7 @@ impl StrategyWatch {
                 *self = StrategyWatch { has_history, ..StrategyWatch::default() };
             }
             Record::AttemptStarted { .. } => (self.inspected_state, self.chosen) = (None, None),
-            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            Record::ResumeStrategyChosen { strategy, reason } => {
                 let expected = self.expected(*reason, facts);
                 ensure(expected == Some(*strategy), Oracle::Strategies, || {
                     format!("{strategy:?} for {reason:?}, not {expected:?}: {self:?}")
@@ -58,7 +58,7 @@ impl StrategyWatch {
                 self.chosen = Some(*strategy);
                 self.set_tried(*strategy, true);
             }
-            Record::ProgressMade { resets_retries: true, .. } => {
+            Record::ProgressMade { resets_retries: true } => {
                 (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
                     (false, false, false, false);
             }

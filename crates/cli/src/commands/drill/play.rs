@@ -191,14 +191,13 @@ impl Observer for Watcher {
         self.pid.store(process.map_or(0, |process| process.pid), Ordering::Relaxed);
         for record in &step.records {
             if let Record::AttemptEnded {
-                at,
                 fault: Some(fault),
                 next: AfterAttempt::Attempt { at: until, remedy, .. },
                 ..
             } = record
             {
                 self.survived.push(SurvivedFault { fault: *fault, remedy: *remedy });
-                self.waits += u32::from(until > at);
+                self.waits += u32::from(*until > view.at);
             }
         }
         self.screen.on_step(view, step);

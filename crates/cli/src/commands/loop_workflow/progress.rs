@@ -7,6 +7,7 @@ use crate::output::phrases::notify_failure;
 use crate::output::region::Region;
 use crate::output::time::{TimeFormat, future_time};
 use crate::output::workflow_text::{WorkflowContext, sentence};
+use crate::workflow_history::TimedRecord;
 use crate::{open_home, output};
 use longhaul::NotifyFailure;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
@@ -74,7 +75,7 @@ impl WorkflowProgress {
         // The command itself reports the start and the end.
         let is_bound = matches!(
             record,
-            WorkflowRecord::WorkflowStarted { .. }
+            WorkflowRecord::WorkflowStarted
                 | WorkflowRecord::WorkflowSuspended { .. }
                 | WorkflowRecord::WorkflowFinished { .. }
         );
@@ -117,13 +118,15 @@ impl WorkflowObserver for WorkflowProgress {
         }
         if self.prints_steps {
             let workflow = self.workflow.as_str();
+            let records = records.iter().map(|record| TimedRecord { record: record.clone(), at: view.at });
+            let records = records.collect();
             let line = WorkflowLine { r#type: "longhaul_workflow", workflow, at: view.at, records };
             output::print_text(&output::line(&line));
         }
         for record in records {
             // The view is the state after the whole step, which may have started the next iteration.
             if let Some(state) = &mut self.state {
-                state.apply(record);
+                state.apply(view.at, record);
             }
             self.record(view, record);
         }
@@ -180,5 +183,5 @@ pub struct WorkflowLine<'a> {
     /// When the step was decided, in milliseconds since 1970.
     at: Moment,
     /// Records of the step.
-    records: &'a [WorkflowRecord],
+    records: Vec<TimedRecord>,
 }

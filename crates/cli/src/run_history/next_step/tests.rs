@@ -27,22 +27,24 @@ fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
     let evidence = Some(Box::new(Evidence { startup, ..Evidence::from_exit(Exit::Code(1)) }));
     let next = AfterAttempt::Finish(outcome);
     let records = [
-        Record::RunStarted { at },
-        Record::AttemptEnded {
+        (at, Record::RunStarted),
+        (
             at,
-            fault: outcome.fault,
-            usage,
-            result: None,
-            denied_calls: 0,
-            questions: Questions::default(),
-            continuity: None,
-            background: 0,
-            evidence,
-            next,
-        },
-        Record::RunFinished { at: at + Span::from_mins(90), outcome },
+            Record::AttemptEnded {
+                fault: outcome.fault,
+                usage,
+                result: None,
+                denied_calls: 0,
+                questions: Questions::default(),
+                continuity: None,
+                background: 0,
+                evidence,
+                next,
+            },
+        ),
+        (at + Span::from_mins(90), Record::RunFinished { outcome }),
     ];
-    Run::replay(records.iter())
+    Run::replay(records.iter().map(|(at, record)| (*at, record)))
 }
 
 /// Asserts that clap accepts every command, and returns their number.

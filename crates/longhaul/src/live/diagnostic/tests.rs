@@ -46,7 +46,7 @@ impl Workspace {
         let mut diagnostic = Diagnostic::new(requested, &dir, &self.project(), &Environment::default());
         let mut run = Run::new();
         for record in records {
-            run.apply(record);
+            run.apply(AT, record);
             let view = WorldView { at: AT, attempt: None, spawn_error: None };
             let step = Step { records: vec![record.clone()], actions: Vec::new() };
             diagnostic.on_step(&run, &Preset::Default.policy(), &view, &step);
@@ -97,11 +97,10 @@ fn stalled_and_waiting() -> Vec<Record> {
     };
     let next = AfterAttempt::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
     vec![
-        Record::RunStarted { at: AT },
-        Record::AttemptStarted { at: AT, plan: plan(1) },
-        Record::StopOrdered { at: AT, cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
+        Record::RunStarted,
+        Record::AttemptStarted { plan: plan(1) },
+        Record::StopOrdered { cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
         Record::AttemptEnded {
-            at: AT,
             fault: Some(Fault::Stalled),
             usage: Usage::default(),
             result: Some(AgentResult::COMPLETED),
@@ -112,8 +111,8 @@ fn stalled_and_waiting() -> Vec<Record> {
             evidence: None,
             next,
         },
-        Record::Swept { at: AT, stopped_processes: 0 },
-        Record::RunFinished { at: AT, outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
+        Record::Swept { stopped_processes: 0 },
+        Record::RunFinished { outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
     ]
 }
 
