@@ -420,45 +420,9 @@ export type Decision1 =
       duration: Span;
       record: 'downtime';
     }
-  | {
-      /**
-       * Number of background commands and sub-agents that ended with the process. `background.json` has their names.
-       */
-      background?: number;
-      /**
-       * Whether the attempt continued the intended conversation. `None` if that could not be read.
-       */
-      continuity?: Continuity | null;
-      /**
-       * Number of calls that Longhaul's guards denied.
-       */
-      denied_calls?: number;
-      /**
-       * Evidence, kept for an unknown fault and for an agent that refused to start.
-       */
-      evidence?: Evidence | null;
-      /**
-       * Fault of the attempt. `None` if it succeeded.
-       */
-      fault: Fault | null;
-      /**
-       * Next step, once no process of the attempt is left.
-       */
-      next: AfterAttempt;
-      /**
-       * Counts of the agent's questions.
-       */
-      questions?: Questions;
+  | (AttemptEnd & {
       record: 'attempt_ended';
-      /**
-       * Last result, if there was one.
-       */
-      result: AgentResult | null;
-      /**
-       * Usage of the attempt.
-       */
-      usage: Usage;
-    }
+    })
   | {
       record: 'check_started';
     }
@@ -3093,6 +3057,47 @@ export interface ProcessId {
    * Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`). On macOS, the number that the kernel gives to this process only (`p_uniqueid`).
    */
   start_ticks: number;
+}
+/**
+ * The end of an attempt.
+ */
+export interface AttemptEnd {
+  /**
+   * Number of background commands and sub-agents that ended with the process. `background.json` has their names.
+   */
+  background?: number;
+  /**
+   * Whether the attempt continued the intended conversation. `None` if that could not be read.
+   */
+  continuity?: Continuity | null;
+  /**
+   * Number of calls that Longhaul's guards denied.
+   */
+  denied_calls?: number;
+  /**
+   * Evidence, kept for an unknown fault and for an agent that refused to start.
+   */
+  evidence?: Evidence | null;
+  /**
+   * Fault of the attempt. `None` if it succeeded.
+   */
+  fault: Fault | null;
+  /**
+   * Next step, once no process of the attempt is left.
+   */
+  next: AfterAttempt;
+  /**
+   * Counts of the agent's questions.
+   */
+  questions?: Questions;
+  /**
+   * Last result, if there was one.
+   */
+  result: AgentResult | null;
+  /**
+   * Usage of the attempt, without its summary.
+   */
+  usage: Usage;
 }
 /**
  * Everything that decides why an attempt ended.  `classify` reads the fields from top to bottom: later evidence never overrides earlier evidence.

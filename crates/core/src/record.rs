@@ -139,32 +139,7 @@ pub enum Record {
         duration: Span,
     },
     /// The attempt ended, with the decision about what follows.
-    AttemptEnded {
-        /// Fault of the attempt. `None` if it succeeded.
-        fault: Option<Fault>,
-        /// Usage of the attempt.
-        usage: Usage,
-        /// Last result, if there was one.
-        result: Option<AgentResult>,
-        /// Number of calls that Longhaul's guards denied.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        denied_calls: u32,
-        /// Counts of the agent's questions.
-        #[serde(default, skip_serializing_if = "Questions::is_empty")]
-        questions: Questions,
-        /// Number of background commands and sub-agents that ended with the process. `background.json` has
-        /// their names.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        background: u32,
-        /// Whether the attempt continued the intended conversation. `None` if that could not be read.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        continuity: Option<Continuity>,
-        /// Evidence, kept for an unknown fault and for an agent that refused to start.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        evidence: Option<Box<Evidence>>,
-        /// Next step, once no process of the attempt is left.
-        next: AfterAttempt,
-    },
+    AttemptEnded(AttemptEnd),
     /// A check of the work starts.
     CheckStarted,
     /// A model starts to review the work, as the last part of a check. The reviewer processes of a run are
@@ -222,10 +197,40 @@ pub enum Record {
     },
 }
 
-impl Record {
-    /// Returns the end of an attempt of which nothing else is known, as tests and benches write it.
-    pub fn attempt_ended(fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Record {
-        Record::AttemptEnded {
+/// The end of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AttemptEnd {
+    /// Fault of the attempt. `None` if it succeeded.
+    pub fault: Option<Fault>,
+    /// Usage of the attempt, without its summary.
+    pub usage: Usage,
+    /// Last result, if there was one.
+    pub result: Option<AgentResult>,
+    /// Number of calls that Longhaul's guards denied.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied_calls: u32,
+    /// Counts of the agent's questions.
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
+    pub questions: Questions,
+    /// Number of background commands and sub-agents that ended with the process. `background.json` has
+    /// their names.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub background: u32,
+    /// Whether the attempt continued the intended conversation. `None` if that could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuity: Option<Continuity>,
+    /// Evidence, kept for an unknown fault and for an agent that refused to start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Evidence>>,
+    /// Next step, once no process of the attempt is left.
+    pub next: AfterAttempt,
+}
+
+impl AttemptEnd {
+    /// Creates the end of an attempt of which nothing else is known, as tests and benches write it.
+    pub fn new(fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> AttemptEnd {
+        AttemptEnd {
             fault,
             usage,
             result: None,

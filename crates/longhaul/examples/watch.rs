@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
-use longhaul::records::AfterAttempt;
+use longhaul::records::{AfterAttempt, AttemptEnd};
 use longhaul::{Moment, Preset, Record, Run, RunEvent, RunReport, RunSpec, Supervisor};
 use std::env;
 use std::error::Error;
@@ -57,7 +57,7 @@ fn print(run: &Run, at: Moment, record: &Record) {
     if let Record::AttemptStarted { plan } = record {
         println!("attempt {} starts", plan.attempt);
     }
-    if let Record::AttemptEnded { fault, next, .. } = record {
+    if let Record::AttemptEnded(AttemptEnd { fault, next, .. }) = record {
         println!("  it ended: {}", fault.map_or("no fault", |fault| fault.as_str()));
         if let AfterAttempt::Attempt { at: until, remedy, .. } = next {
             println!("  the remedy: {remedy:?}, in {}", until.since(at));

@@ -237,7 +237,7 @@ impl<'a> SimRun<'a> {
 
     /// Records in the world that an inspection ended the attempt before it started.
     fn mark_unstarted(&mut self, step: &Step) {
-        let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
+        let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded(_)));
         if let (true, Some(plan)) = (ended, &self.run.state().plan) {
             // Otherwise the run was cancelled before the attempt started.
             let is_lost = self.watch.strategies.is_lost(&self.watch.facts);

@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId, PromptKind, Record,
-    Remedy, RunSpec, SessionPlan, Tokens, Usage, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId,
+    PromptKind, Record, Remedy, RunSpec, SessionPlan, Tokens, Usage, Usd,
 };
 use serde_json::json;
 use std::fs::{self, File};
@@ -223,7 +223,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
             let at = at(work_seconds + wait_seconds);
             AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
         };
-        let record = Record::attempt_ended(
+        let record = Record::AttemptEnded(AttemptEnd::new(
             fault,
             Usage {
                 tokens: tokens(),
@@ -233,7 +233,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
                 ..Usage::default()
             },
             next,
-        );
+        ));
         steps.push((ended, vec![record]));
         let swept = Record::Swept { stopped_processes: 0 };
         let finished = is_last.then_some(Record::RunFinished { outcome: fixture.outcome });

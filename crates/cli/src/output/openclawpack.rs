@@ -4,7 +4,7 @@ use super::envelope::{Envelope, EnvelopeUsage};
 use super::envelope_text::grouped;
 use super::pretty;
 use longhaul::StepView;
-use longhaul_core::{AfterAttempt, Record, Span};
+use longhaul_core::{AfterAttempt, AttemptEnd, Record, Span};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -35,12 +35,12 @@ pub fn json<R: Serialize>(envelope: &Envelope<R>) -> String {
 
 /// Returns that program's line about a retry. `None` if the record is no retry.
 pub fn retry_line(record: &Record, view: StepView<'_>) -> Option<String> {
-    let Record::AttemptEnded {
+    let Record::AttemptEnded(AttemptEnd {
         fault: Some(fault),
         result,
         next: AfterAttempt::Attempt { at: until, .. },
         ..
-    } = record
+    }) = record
     else {
         return None;
     };

@@ -11,9 +11,9 @@ use crate::figures::LimitStatus;
 use crate::hints::channel_hint;
 use longhaul::{NotifyFailure, StepView};
 use longhaul_core::{
-    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy, PromptKind,
-    Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, RunId, SessionFileState, SessionPlan,
-    Span, StallReport, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, AttemptEnd, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy,
+    PromptKind, Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, RunId, SessionFileState,
+    SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::OsText;
 
@@ -35,18 +35,27 @@ pub fn headline(record: &Record, view: StepView<'_>, verbose: bool) -> Option<St
         Record::SessionOpened { session } => detail(format!("session {session} is open")),
         Record::ProgressMade { .. } => detail("progress made; the retry count is reset".to_owned()),
         Record::InputClosed => detail("the agent is idle; closing its input".to_owned()),
-        Record::AttemptEnded { fault: None, .. } => detail("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
-            detail(fault.describe_with(result.as_ref()).to_owned())
+        Record::AttemptEnded(AttemptEnd { fault: None, .. }) => {
+            detail("the agent finished its work".to_owned())
         }
+        Record::AttemptEnded(AttemptEnd {
+            fault: Some(fault),
+            result,
+            next: AfterAttempt::Finish(_),
+            ..
+        }) => detail(fault.describe_with(result.as_ref()).to_owned()),
         // The suspension is printed already, and no retry follows.
-        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspended_by.is_some() => None,
-        Record::AttemptEnded {
+        Record::AttemptEnded(AttemptEnd { fault: Some(Fault::Interrupted), .. })
+            if state.suspended_by.is_some() =>
+        {
+            None
+        }
+        Record::AttemptEnded(AttemptEnd {
             fault: Some(fault),
             result,
             next: AfterAttempt::Attempt { at: until, remedy, .. },
             ..
-        } => {
+        }) => {
             let fault = fault.describe_with(result.as_ref());
             let next = describe_next(*remedy, &time::future_time(*until), until.since(at));
             Some(format!("{fault}; {next}"))

@@ -172,7 +172,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
     let work = WorkDone {
         turns: ended.usage.turns,
         tool_calls: files.and_then(|files| files.tool_calls),
-        duration_ms: attempt.duration(ended.at),
+        duration_ms: attempt.duration(attempt.ended_at?),
         total_cost_usd: ended.usage.total_cost().into(),
         estimated_cost_usd: ended.usage.estimated_cost.into(),
     };

@@ -5,7 +5,7 @@ use crate::call::{Running, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover};
 use crate::server::Server;
-use longhaul_core::{PromptKind, Record, StopCause};
+use longhaul_core::{AttemptEnd, PromptKind, Record, StopCause};
 use longhaul_store::Journal;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -67,7 +67,7 @@ fn stops(stage: &Stage) -> (Vec<StopCause>, Vec<u32>) {
     let cause =
         |record: &Record| if let Record::StopOrdered { cause, .. } = record { Some(*cause) } else { None };
     let tasks = |record: &Record| match record {
-        Record::AttemptEnded { background, .. } => Some(*background),
+        Record::AttemptEnded(AttemptEnd { background, .. }) => Some(*background),
         _ => None,
     };
     (records.iter().filter_map(cause).collect(), records.iter().filter_map(tasks).collect())

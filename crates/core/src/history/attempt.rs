@@ -2,9 +2,8 @@
 
 use super::WaitHistory;
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Remedy,
-    ResumeStrategy, SessionId, SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason,
-    SummaryResult, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, PromptKind, Remedy, ResumeStrategy, SessionId,
+    SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason, SummaryResult, Usage,
 };
 
 /// One attempt.
@@ -41,6 +40,8 @@ pub struct AttemptHistory {
     pub stops: Vec<StopOrder>,
     /// Number of times that it was silent for too long while its processes were busy.
     pub deferrals: u32,
+    /// When it ended. `None` if it is running.
+    pub ended_at: Option<Moment>,
     /// Its end. `None` if it is running.
     pub end: Option<AttemptEnd>,
     /// Number of leftover processes that had to be stopped.
@@ -78,27 +79,6 @@ pub struct SummaryHistory {
     pub usage: Usage,
 }
 
-/// The end of an attempt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AttemptEnd {
-    /// Time of the end.
-    pub at: Moment,
-    /// Fault of the attempt. `None` if it succeeded.
-    pub fault: Option<Fault>,
-    /// Last result, if there was one.
-    pub result: Option<AgentResult>,
-    /// Usage of the attempt, without its summary.
-    pub usage: Usage,
-    /// Number of calls that guards denied.
-    pub denied_calls: u32,
-    /// Counts of the agent's questions.
-    pub questions: Questions,
-    /// Whether it continued the intended conversation. `None` if that is unknown.
-    pub continuity: Option<Continuity>,
-    /// Next step.
-    pub next: AfterAttempt,
-}
-
 impl AttemptHistory {
     pub(super) fn new(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
         AttemptHistory {
@@ -117,6 +97,7 @@ impl AttemptHistory {
             downtime: Span::ZERO,
             stops: Vec::new(),
             deferrals: 0,
+            ended_at: None,
             end: None,
             leftover_processes: 0,
             waits: Vec::new(),
@@ -145,8 +126,7 @@ impl AttemptHistory {
 
     /// Returns its duration until its end, or until `at` if it is running, without downtime.
     pub fn duration(&self, at: Moment) -> Span {
-        let until = self.end.as_ref().map_or(at, |end| end.at);
-        until.since(self.agent_started_at()) - self.downtime
+        self.ended_at.unwrap_or(at).since(self.agent_started_at()) - self.downtime
     }
 
     /// Returns its fault, or `None` if it succeeded or is running.
@@ -183,9 +163,8 @@ impl AttemptHistory {
 
     /// Returns the planned wait after it, with the sweep. `None` if no attempt follows.
     pub fn planned_wait(&self) -> Option<Span> {
-        let end = self.end.as_ref()?;
-        let AfterAttempt::Attempt { at, .. } = &end.next else { return None };
-        Some(at.since(end.at))
+        let AfterAttempt::Attempt { at, .. } = &self.end.as_ref()?.next else { return None };
+        Some(at.since(self.ended_at?))
     }
 
     /// Returns how long the run waited after it, as of `at`.

@@ -1,8 +1,8 @@
 //! Applies records to the history of a run. Every record applies to every history, as in [`Run`](crate::Run).
 
 use super::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
-    RunHistory, StopOrder,
+    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
+    StopOrder,
 };
 use crate::{Moment, PromptKind, Record, Span, Usage};
 
@@ -92,19 +92,9 @@ impl RunHistory {
                 in_wait: self.current_wait().is_some(),
                 unsupervised: false,
             },
-            Record::AttemptEnded {
-                fault, usage, result, denied_calls, questions, continuity, next, ..
-            } => {
-                self.attempts.last_mut()?.end = Some(AttemptEnd {
-                    at,
-                    fault: *fault,
-                    result: *result,
-                    usage: *usage,
-                    denied_calls: *denied_calls,
-                    questions: *questions,
-                    continuity: *continuity,
-                    next: next.clone(),
-                });
+            Record::AttemptEnded(end) => {
+                let attempt = self.attempts.last_mut()?;
+                (attempt.ended_at, attempt.end) = (Some(at), Some(end.clone()));
                 HistoryEventKind::AttemptEnded
             }
             Record::Swept { stopped_processes } => {

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, RecoveryFinding,
-    Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind,
+    RecoveryFinding, Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult,
+    Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -24,7 +25,7 @@ fn history(records: &[(u64, Record)]) -> RunHistory {
 
 fn fails(seconds: u64, wait: u64) -> (u64, Record) {
     let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: plan(2) };
-    let ended = Record::attempt_ended(Some(Fault::Overloaded), usage(5), next);
+    let ended = Record::AttemptEnded(AttemptEnd::new(Some(Fault::Overloaded), usage(5), next));
     (seconds, ended)
 }
 

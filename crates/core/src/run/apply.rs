@@ -3,16 +3,16 @@
 
 use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::{
-    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
-    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ResumeRequest, ReviewResult, Span, StopCause,
-    StopLevel, SummaryResult, Usage, remedy,
+    AfterAttempt, ApiError, AttemptEnd, AttemptPlan, CheckResult, CheckStage, Continuity, Fault,
+    KeepGoingPrompt, LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ResumeRequest, ReviewResult,
+    Span, StopCause, StopLevel, SummaryResult, remedy,
 };
 
 impl Run {
     /// Applies one record of a step that was decided at `at`.
     pub fn apply(&mut self, at: Moment, record: &Record) {
         // From the end of an attempt on, its usage is part of the run's total.
-        if let Record::AttemptStarted { .. } | Record::AttemptSpawned { .. } | Record::AttemptEnded { .. } =
+        if let Record::AttemptStarted { .. } | Record::AttemptSpawned { .. } | Record::AttemptEnded(_) =
             record
         {
             self.observations = Observations::new(at);
@@ -134,35 +134,7 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded {
-                fault,
-                usage,
-                result,
-                denied_calls,
-                questions,
-                continuity,
-                evidence,
-                next,
-                ..
-            } => {
-                self.process = None;
-                self.prompt_lost = *continuity == Some(Continuity::Unchanged);
-                self.denied_calls = self.denied_calls.saturating_add(*denied_calls);
-                self.questions = self.questions.plus(*questions);
-                self.fault = *fault;
-                self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
-                self.result = *result;
-                self.usage = Usage::plus(self.usage, *usage);
-                // Without an agent, the strategy was not tried.
-                if matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable)) {
-                    let strategy = self.plan.as_ref().and_then(|plan| plan.strategy);
-                    self.strategies_tried.retain(|tried| Some(*tried) != strategy);
-                }
-                if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
-                    self.count_retry(fault, *remedy, plan, at);
-                }
-                self.phase = Phase::Sweeping { next: next.clone() };
-            }
+            Record::AttemptEnded(end) => self.end_attempt(at, end),
             Record::Swept { .. } => {
                 if let Phase::Sweeping { next: AfterAttempt::Attempt { at: until, plan, .. } } = &self.phase {
                     let next = AfterWait::Attempt(plan.clone());
@@ -220,6 +192,26 @@ impl State {
                 self.phase = Phase::Finished { outcome: *outcome };
             }
         }
+    }
+
+    fn end_attempt(&mut self, at: Moment, end: &AttemptEnd) {
+        self.process = None;
+        self.prompt_lost = end.continuity == Some(Continuity::Unchanged);
+        self.denied_calls = self.denied_calls.saturating_add(end.denied_calls);
+        self.questions = self.questions.plus(end.questions);
+        self.fault = end.fault;
+        self.startup = end.evidence.as_ref().and_then(|evidence| evidence.startup);
+        self.result = end.result;
+        self.usage = self.usage.plus(end.usage);
+        // Without an agent, the strategy was not tried.
+        if matches!(end.fault, Some(Fault::AgentMissing | Fault::AgentUnusable)) {
+            let strategy = self.plan.as_ref().and_then(|plan| plan.strategy);
+            self.strategies_tried.retain(|tried| Some(*tried) != strategy);
+        }
+        if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (end.fault, &end.next) {
+            self.count_retry(fault, *remedy, plan, at);
+        }
+        self.phase = Phase::Sweeping { next: end.next.clone() };
     }
 
     /// Continues the run under a new supervisor. A suspended run returns to its previous phase, and the time

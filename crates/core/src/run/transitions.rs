@@ -6,8 +6,8 @@ use super::{AfterWait, DeadlineKind, Observations, Phase, Run};
 use crate::resume_strategy;
 use crate::summary::summary_result;
 use crate::{
-    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event, Evidence,
-    Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
+    Action, AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event,
+    Evidence, Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
     PromptKind, Record, ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
     SettingChange, Span, StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
 };
@@ -367,20 +367,18 @@ impl Run {
         // Users need the evidence: no other record describes the observations.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
         let evidence = is_kept.then(|| Box::new(evidence));
-        self.record(
-            now.at,
-            Record::AttemptEnded {
-                fault,
-                usage,
-                result,
-                denied_calls,
-                questions,
-                background,
-                continuity,
-                evidence,
-                next,
-            },
-        );
+        let end = AttemptEnd {
+            fault,
+            usage,
+            result,
+            denied_calls,
+            questions,
+            background,
+            continuity,
+            evidence,
+            next,
+        };
+        self.record(now.at, Record::AttemptEnded(end));
         self.step.actions.push(Action::Sweep);
     }
 

@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterAttempt, CheckResult, Moment, Outcome, OutcomeKind, PromptKind, Record, Span, StopCause,
+    AfterAttempt, AttemptEnd, CheckResult, Moment, Outcome, OutcomeKind, PromptKind, Record, Span, StopCause,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -43,7 +43,7 @@ impl CheckWatch {
         let is_cancelled = facts.cancel.is_some();
         match record {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
-            Record::AttemptEnded { next, .. } => self.claimed_done = *next == AfterAttempt::Check,
+            Record::AttemptEnded(AttemptEnd { next, .. }) => self.claimed_done = *next == AfterAttempt::Check,
             Record::CheckStarted => {
                 let allowed = self.claimed_done
                     && facts.policy.checks.is_some()

@@ -1,7 +1,7 @@
 //! Counts the waits and the downtime of a run, independently of the core.
 
 use super::{Oracle, OracleResult, ensure};
-use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
+use longhaul_core::{AfterAttempt, AttemptEnd, Moment, Record, Run, Span};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockWatch {
@@ -25,7 +25,9 @@ impl ClockWatch {
                 let since = self.finished_since.take().unwrap_or(at);
                 self.finished = self.finished + at.since(since);
             }
-            Record::AttemptEnded { next, .. } => self.retries = matches!(next, AfterAttempt::Attempt { .. }),
+            Record::AttemptEnded(AttemptEnd { next, .. }) => {
+                self.retries = matches!(next, AfterAttempt::Attempt { .. })
+            }
             Record::Swept { .. } if self.retries => self.waits_since = Some(at),
             Record::ReviewEnded { retry_at: Some(_), .. } => self.waits_since = Some(at),
             Record::AttemptStarted { .. } | Record::ReviewStarted { .. } | Record::RunFinished { .. } => {

@@ -5,8 +5,8 @@ use super::facts::Facts;
 use super::limits::LimitWatch;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterAttempt, Fault, KeepGoing, KeepGoingPrompt, LimitThreshold, Moment, Outcome, OutcomeKind,
-    PromptKind, Record, Remedy,
+    AfterAttempt, AttemptEnd, Fault, KeepGoing, KeepGoingPrompt, LimitThreshold, Moment, Outcome,
+    OutcomeKind, PromptKind, Record, Remedy,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -76,7 +76,7 @@ impl KeepGoingWatch {
             }
             Record::SuspendOrdered { .. } | Record::StopOrdered { .. } => self.stopping = true,
             Record::InputClosed => self.check_input_closed(facts.at, facts)?,
-            Record::AttemptEnded { fault, next, .. } => {
+            Record::AttemptEnded(AttemptEnd { fault, next, .. }) => {
                 self.check_end(facts.at, *fault, next, facts, limits)?
             }
             Record::RunFinished { outcome } if outcome.kind == OutcomeKind::Done => {

@@ -4,9 +4,9 @@
 use super::facts::Facts;
 use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit, LimitThreshold,
-    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan, SessionPlan,
-    Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit,
+    LimitThreshold, Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan,
+    SessionPlan, Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
 };
 
 // Number of recent responses that determine the reserve.
@@ -245,7 +245,7 @@ impl LimitWatch {
                 })?;
                 (self.works_since, self.is_leaving, self.input_closed) = (None, true, true);
             }
-            Record::AttemptEnded { usage, .. } => {
+            Record::AttemptEnded(AttemptEnd { usage, .. }) => {
                 self.ended_usage = self.ended_usage.plus(*usage);
                 self.is_counting = false;
                 self.reset();

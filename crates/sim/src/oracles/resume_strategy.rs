@@ -4,7 +4,8 @@
 use super::facts::Facts;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AttemptPlan, Event, Fault, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
+    AttemptEnd, AttemptPlan, Event, Fault, Record, ResumeStrategy, SessionFileState, SessionPlan,
+    StrategyReason,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -62,7 +63,7 @@ impl StrategyWatch {
                 (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
                     (false, false, false, false);
             }
-            Record::AttemptEnded { usage, fault, .. } => {
+            Record::AttemptEnded(AttemptEnd { usage, fault, .. }) => {
                 self.has_history |= !usage.is_empty();
                 let without_agent = matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable));
                 if let Some(strategy) = self.chosen.filter(|_| without_agent) {

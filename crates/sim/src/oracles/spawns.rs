@@ -4,7 +4,8 @@
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{
-    Action, AfterAttempt, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record, SessionPlan,
+    Action, AfterAttempt, AttemptEnd, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record,
+    SessionPlan,
 };
 
 /// Checks that a record of the attempt, already on disk, implies the action.
@@ -53,7 +54,7 @@ fn implies(record: &Record, action: &Action) -> bool {
         }
         // A probe changes nothing, but it needs a running agent.
         Action::ProbeProcesses => matches!(record, Record::AttemptSpawned { .. }),
-        Action::Sweep => matches!(record, Record::AttemptEnded { .. } | Record::RunFinished { .. }),
+        Action::Sweep => matches!(record, Record::AttemptEnded(_) | Record::RunFinished { .. }),
         Action::Finish(outcome) => {
             matches!(record, Record::RunFinished { outcome: ordered } if ordered == outcome)
                 || matches!(record, Record::Suspended { source } if Outcome::suspended(*source) == *outcome)
@@ -101,7 +102,7 @@ pub(crate) fn check_spawn(
             Record::Swept { .. } => swept = true,
             // The previous attempt ended, and so did the check of its work.
             Record::CheckEnded { .. } => return Ok(()),
-            Record::AttemptEnded { next, .. } => {
+            Record::AttemptEnded(AttemptEnd { next, .. }) => {
                 ensure(swept, Oracle::SweptFirst, || {
                     format!("attempt {} starts before the sweep", plan.attempt)
                 })?;

@@ -202,7 +202,7 @@ impl StallWatch {
                 self.output_at = self.output_at.max(facts.at);
                 self.last_progress_at = self.last_progress_at.max(facts.at);
             }
-            Record::AttemptEnded { .. } => self.is_running = false,
+            Record::AttemptEnded(_) => self.is_running = false,
             Record::AgentStopped { claimed_done, background, .. } => {
                 let limits = facts.policy.limits;
                 let ends_by_time = limits.time.or(limits.wall).or(facts.policy.attempt_timeout).is_some();

@@ -6,7 +6,8 @@ use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
 use longhaul_core::{
-    AttemptPlan, Exit, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult, Usage,
+    AttemptEnd, AttemptPlan, Exit, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult,
+    Usage,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -74,7 +75,10 @@ impl SummaryWatch {
             Record::Downtime { duration } => self.process.add_downtime(*duration),
             Record::ProgressMade { resets_retries } => self.was_requested &= !resets_retries,
             // No agent received it.
-            Record::AttemptEnded { fault: Some(Fault::AgentMissing | Fault::AgentUnusable), .. } => {
+            Record::AttemptEnded(AttemptEnd {
+                fault: Some(Fault::AgentMissing | Fault::AgentUnusable),
+                ..
+            }) => {
                 self.was_requested = false;
             }
             _ => {}

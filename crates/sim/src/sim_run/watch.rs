@@ -8,8 +8,8 @@ use crate::oracles::{
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment, Outcome,
-    OutcomeKind, Phase, Policy, Record, Remedy, ReviewResult, Span, StopCause,
+    AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment,
+    Outcome, OutcomeKind, Phase, Policy, Record, Remedy, ReviewResult, Span, StopCause,
 };
 
 #[derive(Debug)]
@@ -188,7 +188,7 @@ impl<'a> OracleSet<'a> {
                 coverage.count("review", result.into());
             }
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
-            Record::AttemptEnded { fault, next, usage, .. } => {
+            Record::AttemptEnded(AttemptEnd { fault, next, usage, .. }) => {
                 self.on_attempt_ended(at, *fault, next, world, coverage)?;
                 self.has_answered |= usage.messages > 0;
             }

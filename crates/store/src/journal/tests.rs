@@ -1,7 +1,7 @@
 use super::*;
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
-    OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault,
+    Outcome, OutcomeKind, ProcessId, PromptKind, Remaining, Remedy, ResumeRequest, ResumeStrategy,
     ReviewResult, SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel,
     StrategyReason, SummaryResult, Usage, Usd,
 };
@@ -28,16 +28,14 @@ fn plan(attempt: u32, session: &str) -> AttemptPlan {
 /// Returns steps that contain most kinds of records.
 fn steps() -> Vec<Vec<Record>> {
     let at = Moment(1_763_775_245_120);
-    let ended = |fault, evidence, next| Record::AttemptEnded {
-        fault,
-        usage: Usage { reported_cost: Usd(1_234), ..Usage::default() },
-        result: fault.is_none().then_some(AgentResult::COMPLETED),
-        denied_calls: 2,
-        questions: Questions::default(),
-        background: 0,
-        continuity: Some(Continuity::Continued),
-        evidence,
-        next,
+    let ended = |fault: Option<Fault>, evidence, next| {
+        Record::AttemptEnded(AttemptEnd {
+            result: fault.is_none().then_some(AgentResult::COMPLETED),
+            denied_calls: 2,
+            continuity: Some(Continuity::Continued),
+            evidence,
+            ..AttemptEnd::new(fault, Usage { reported_cost: Usd(1_234), ..Usage::default() }, next)
+        })
     };
     let retry = AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
     let cancelled = Outcome::cancelled(CancelSource::Person);
@@ -361,20 +359,13 @@ fn any_record() -> impl Strategy<Value = Record> {
             }
         }),
         (any::<u64>().prop_map(Moment), any::<i32>(), any::<u64>(), 0..Remedy::ALL.len(), any_session())
-            .prop_map(|(at, code, cost, remedy, session)| Record::AttemptEnded {
-                fault: Some(Fault::Unknown),
-                usage: Usage { reported_cost: Usd(cost), ..Usage::default() },
-                result: None,
-                denied_calls: 0,
-                questions: Questions::default(),
-                background: 0,
-                continuity: None,
-                evidence: Some(Box::new(Evidence::from_exit(Exit::Code(code)))),
-                next: AfterAttempt::Attempt {
-                    at,
-                    remedy: Remedy::ALL[remedy],
-                    plan: plan(1, session.as_str())
-                }
+            .prop_map(|(at, code, cost, remedy, session)| {
+                let usage = Usage { reported_cost: Usd(cost), ..Usage::default() };
+                let (remedy, plan) = (Remedy::ALL[remedy], plan(1, session.as_str()));
+                let next = AfterAttempt::Attempt { at, remedy, plan };
+                let evidence = Some(Box::new(Evidence::from_exit(Exit::Code(code))));
+                let end = AttemptEnd::new(Some(Fault::Unknown), usage, next);
+                Record::AttemptEnded(AttemptEnd { evidence, ..end })
             }),
     ]
 }

@@ -252,7 +252,7 @@ impl LedgerAttempt {
             number: attempt.number,
             session: attempt.session_id().clone(),
             started_at: attempt.started_at,
-            ended_at: attempt.end.as_ref().map(|end| end.at),
+            ended_at: attempt.ended_at,
             fault: attempt.fault(),
             waited: attempt.completed_wait().unwrap_or_default(),
             cost: usage.reported_cost,

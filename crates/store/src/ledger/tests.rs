@@ -3,7 +3,7 @@ use crate::plan::tests::plan;
 use crate::{AttemptDir, Day, Home, ModelUsage, NewRun, RunDir};
 use expect_test::expect;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, ReviewResult,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, ReviewResult,
     SessionPlan, Span, SummaryResult, Tokens, Usage, Usd,
 };
 use std::fs::{self, OpenOptions};
@@ -54,7 +54,7 @@ fn started(attempt: u32, seconds: u64) -> Vec<(Moment, Record)> {
 }
 
 fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> Vec<(Moment, Record)> {
-    let ended = Record::attempt_ended(fault, usage(cost), next);
+    let ended = Record::AttemptEnded(AttemptEnd::new(fault, usage(cost), next));
     vec![(at(seconds), ended), (at(seconds), Record::Swept { stopped_processes: 0 })]
 }
 
@@ -159,7 +159,7 @@ fn derives_run_from_its_records() {
 fn counts_usage_of_running_attempt() {
     let (_dir, home) = Home::temporary();
     let records = complete_run();
-    let is_end = |(_, record): &(Moment, Record)| matches!(record, Record::AttemptEnded { .. });
+    let is_end = |(_, record): &(Moment, Record)| matches!(record, Record::AttemptEnded(_));
     let end = records.iter().position(is_end).expect("the first attempt ends");
     let mut run = run(&home, 7, &records[..end]);
     let dir = run.dir.clone();
@@ -266,7 +266,7 @@ fn list_of_models_that_lacks_something_counts_for_the_requested_model() {
     let (_dir, home) = Home::temporary();
     let mut records = [started(1, 0), finished(60, 5)].concat();
     for (_, record) in &mut records {
-        if let Record::AttemptEnded { usage, .. } = record {
+        if let Record::AttemptEnded(AttemptEnd { usage, .. }) = record {
             usage.unpriced = true;
         }
     }
@@ -336,7 +336,7 @@ fn absurd_usage_does_not_keep_other_runs_out() {
     let (_dir, home) = Home::temporary();
     let mut absurd = complete_run();
     for (_, record) in &mut absurd {
-        if let Record::AttemptEnded { usage, .. } = record {
+        if let Record::AttemptEnded(AttemptEnd { usage, .. }) = record {
             usage.tokens.input = u64::MAX;
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Preset, ProcessId, PromptKind, Record, Remedy, SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Preset, ProcessId, PromptKind, Record, Remedy, SessionPlan, Usage,
 };
 
 fn json(records: &[Record]) -> String {
@@ -34,7 +34,7 @@ fn records() -> Vec<Record> {
         Record::AttemptStarted { plan: plan(1, SessionPlan::New(session.clone())) },
         Record::AttemptSpawned { process: ProcessId { pid: 7, start_ticks: 1 } },
         Record::SessionOpened { session: session.clone() },
-        Record::attempt_ended(
+        Record::AttemptEnded(AttemptEnd::new(
             Some(Fault::Overloaded),
             Usage::default(),
             AfterAttempt::Attempt {
@@ -42,7 +42,7 @@ fn records() -> Vec<Record> {
                 remedy: Remedy::WaitOut,
                 plan: plan(2, SessionPlan::Resume(session)),
             },
-        ),
+        )),
         Record::Swept { stopped_processes: 0 },
         Record::RunFinished {
             outcome: Outcome {

@@ -15,8 +15,8 @@ use crate::output::time::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind,
-    Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset,
+    PromptKind, Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
 use longhaul_store::{LedgerEntry, LedgerSpend, Plan, QUARTER_MS, RunDir, RunState};
 use std::collections::BTreeMap;
@@ -81,7 +81,7 @@ impl RunRecords {
         usage: Usage,
         next: AfterAttempt,
     ) -> RunRecords {
-        let ended = Record::attempt_ended(fault, usage, next);
+        let ended = Record::AttemptEnded(AttemptEnd::new(fault, usage, next));
         self.and(seconds, ended).and(seconds, Record::Swept { stopped_processes: 0 })
     }
 
@@ -120,7 +120,11 @@ impl RunRecords {
             self.steps.iter().flat_map(|(at, records)| records.iter().map(move |record| (*at, record)))
         {
             entry.apply(at, record, &dir);
-            if let Record::AttemptEnded { usage: Usage { reported_cost, estimated_cost, .. }, .. } = record {
+            if let Record::AttemptEnded(AttemptEnd {
+                usage: Usage { reported_cost, estimated_cost, .. },
+                ..
+            }) = record
+            {
                 let mut add = |model: &str, usage: LedgerSpend| {
                     *spend.entry((at.0 / QUARTER_MS, model.to_owned())).or_default() += usage;
                 };

@@ -310,12 +310,12 @@ fn ended_by(attempt: &Attempt) -> String {
 }
 
 fn then(attempt: &Attempt, history: &AttemptHistory, clock: &TimeFormat) -> String {
-    match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
+    match (attempt.remedy, attempt.waited_ms, history.ended_at.zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => {
             phrases::describe_applied(remedy, waited, history.is_wait_cut_short()).unwrap_or_default()
         }
-        (Some(_), None, Some((ended, planned))) => {
-            format!("waits until {}", clock.time(ended.at + planned))
+        (Some(_), None, Some((ended_at, planned))) => {
+            format!("waits until {}", clock.time(ended_at + planned))
         }
         (_, _, _) => String::new(),
     }

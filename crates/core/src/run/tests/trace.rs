@@ -24,12 +24,12 @@
 
 use crate::trace_words::{cancel_source, parse_span};
 use crate::{
-    Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CheckResult, Continuity, Event, Evidence, Exit,
-    Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome, Policy, Preset,
-    ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record, Remaining,
-    ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan,
-    Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport, SummaryResult,
-    TerminalReason, Tokens, Usage, Usd,
+    Action, AfterAttempt, AgentResult, ApiError, AttemptEnd, AttemptPlan, CheckResult, Continuity, Event,
+    Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
+    Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
+    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId,
+    SessionPlan, Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport,
+    SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -556,7 +556,7 @@ impl TraceRun<'_> {
             }
             Record::Recovered { finding, .. } => format!("recovered ({})", as_str(finding)),
             Record::Downtime { duration: span } => format!("downtime {span}"),
-            Record::AttemptEnded { fault, next, evidence, .. } => {
+            Record::AttemptEnded(AttemptEnd { fault, next, evidence, .. }) => {
                 let note = if evidence.is_some() { ", evidence kept" } else { "" };
                 format!("{}{note} -> {}", fault.map_or("ok", Fault::as_str), self.next(next))
             }

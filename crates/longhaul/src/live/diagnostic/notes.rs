@@ -2,7 +2,7 @@
 //! contain text of the agent.
 
 use longhaul_core::{
-    AfterAttempt, AfterWait, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
+    AfterAttempt, AfterWait, AttemptEnd, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
     SessionFileState, StopCause, StrategyReason, SummaryResult,
 };
 use longhaul_store::rfc3339;
@@ -39,7 +39,9 @@ fn note(name: &str, title: &str, line: &'static str, value: impl Into<String>) -
 pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
-        Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } => {
+        Record::AttemptEnded(AttemptEnd {
+            fault, result, denied_calls, continuity, evidence, next, ..
+        }) => {
             let denials = (*denied_calls > 0).then(|| {
                 let title = format!("the guards denied tool calls of attempt {attempt}");
                 DiagnosticNote::new("guard_denied", title).with("denials", denied_calls.to_string())

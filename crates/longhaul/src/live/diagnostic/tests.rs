@@ -7,9 +7,9 @@ use crate::Environment;
 use crate::live::subscriber::{Subscriber, WorldView};
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
-    OutcomeKind, Preset, ProcessActivity, ProcessState, PromptKind, Questions, Record, Remedy, Run,
-    SessionId, SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
+    OutcomeKind, Preset, ProcessActivity, ProcessState, PromptKind, Record, Remedy, Run, SessionId,
+    SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
 };
 use longhaul_store::{AttemptExit, RunDir};
 use std::fs;
@@ -100,17 +100,11 @@ fn stalled_and_waiting() -> Vec<Record> {
         Record::RunStarted,
         Record::AttemptStarted { plan: plan(1) },
         Record::StopOrdered { cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
-        Record::AttemptEnded {
-            fault: Some(Fault::Stalled),
-            usage: Usage::default(),
+        Record::AttemptEnded(AttemptEnd {
             result: Some(AgentResult::COMPLETED),
             denied_calls: 2,
-            questions: Questions::default(),
-            background: 0,
-            continuity: None,
-            evidence: None,
-            next,
-        },
+            ..AttemptEnd::new(Some(Fault::Stalled), Usage::default(), next)
+        }),
         Record::Swept { stopped_processes: 0 },
         Record::RunFinished { outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
     ]

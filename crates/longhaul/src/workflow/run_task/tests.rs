@@ -3,8 +3,8 @@
 use super::{RunWait, WaitObserver};
 use crate::follow::attach;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Preset, PromptKind, Record, Remedy, RunKey, RunSpec,
-    SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Preset, PromptKind, Record, Remedy, RunKey,
+    RunSpec, SessionPlan, Usage,
 };
 use longhaul_store::{Home, Plan};
 use tokio::sync::mpsc;
@@ -20,7 +20,7 @@ fn started(at: u64, number: u32) -> (u64, Vec<Record>) {
 /// The attempt before `number` fails, and the run waits until `until`.
 fn waits(at: u64, number: u32, until: u64) -> (u64, Vec<Record>) {
     let next = AfterAttempt::Attempt { at: Moment(until), remedy: Remedy::WaitOut, plan: attempt(number) };
-    let ended = Record::attempt_ended(Some(Fault::UsageLimit), Usage::default(), next);
+    let ended = Record::AttemptEnded(AttemptEnd::new(Some(Fault::UsageLimit), Usage::default(), next));
     (at, vec![ended, Record::Swept { stopped_processes: 0 }])
 }
 

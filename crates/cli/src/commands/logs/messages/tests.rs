@@ -1,7 +1,7 @@
 use super::*;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Continuity, Evidence, Exit, Fault, Moment, PromptKind, Questions, Record,
-    Remedy, ResumeStrategy, SessionId, SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, PromptKind, Record, Remedy, ResumeStrategy,
+    SessionId, SessionPlan, Usage,
 };
 use longhaul_store::Journal;
 use std::fs;
@@ -24,17 +24,11 @@ fn attempt_that_begins_while_reading_has_its_banners() {
     let mut attempts = Attempts::new(&dir);
     attempts.update().expect("the journal is readable");
 
-    let ended = Record::AttemptEnded {
-        fault: Some(Fault::Overloaded),
-        usage: Usage::default(),
-        result: None,
-        denied_calls: 0,
-        questions: Questions::default(),
-        background: 0,
-        continuity: Some(Continuity::Continued),
-        evidence: Some(Box::new(Evidence::from_exit(Exit::Code(1)))),
-        next: AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: second.clone() },
-    };
+    let ended = Record::AttemptEnded(AttemptEnd::new(
+        Some(Fault::Overloaded),
+        Usage::default(),
+        AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: second.clone() },
+    ));
     journal.append(at, &[ended, Record::AttemptStarted { plan: second }]).expect("appended");
     let message = |attempt| {
         let content = Some(format!("message {attempt}"));
