@@ -488,29 +488,31 @@ impl Run {
             return;
         }
         self.record(at, Record::CancelRequested { source });
-        match &self.state.phase {
-            Phase::Running if self.only_background_works() => {
-                self.stop(at, StopCause::Cancelled, StopLevel::Term);
-            }
-            Phase::Running | Phase::Closing { .. } => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source));
-            }
-            Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source));
-            }
-            Phase::Waiting { next: AfterWait::Attempt(_), .. } => self.finish(at, Outcome::cancelled(source)),
-            Phase::Waiting { next: AfterWait::Review(_), .. } => {
+        if let Phase::Waiting { next, .. } = &self.state.phase {
+            if let AfterWait::Review(_) = next {
                 self.record(at, Record::CheckEnded { result: CheckResult::Stopped });
-                self.finish(at, Outcome::cancelled(source));
             }
-            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled),
-            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled),
-            // The next event from the supervisor finds the cancellation in the state.
+            self.finish(at, Outcome::cancelled(source));
+        } else {
+            self.stop_running(at, StopCause::Cancelled, first_stop_level(source));
+        }
+    }
+
+    /// Stops the process that is running: the agent at this level or harder.
+    pub(super) fn stop_running(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
+        match &self.state.phase {
+            Phase::Running if self.only_background_works() => self.stop(at, cause, StopLevel::Term),
+            Phase::Running | Phase::Closing { .. } => self.stop(at, cause, level),
+            Phase::Stopping { level: ordered, .. } if *ordered < level => self.stop(at, cause, level),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, cause),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, cause),
+            // The next event from the supervisor finds the order in the state.
             Phase::Summarizing { stop_cause: Some(_), .. }
             | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Stopping { .. }
             | Phase::Starting
             | Phase::Sweeping { .. }
+            | Phase::Waiting { .. }
             | Phase::New
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => {}
