@@ -78,7 +78,7 @@ pub use os_text::OsText;
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
-pub use printed::{Dollars, Rfc3339, Seconds, shorten};
+pub use printed::{Dollars, Rfc3339, Seconds, shorten, shorten_line};
 pub use record::{AfterAttempt, AttemptEnd, Record, StopCause};
 pub use remedy::Remedy;
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason};
