@@ -420,45 +420,9 @@ export type Decision1 =
       duration: Span;
       record: 'downtime';
     }
-  | {
-      /**
-       * Number of background commands and sub-agents that ended with the process. `background.json` has their names.
-       */
-      background?: number;
-      /**
-       * Whether the attempt continued the intended conversation. `None` if that could not be read.
-       */
-      continuity?: Continuity | null;
-      /**
-       * Number of calls that Longhaul's guards denied.
-       */
-      denied_calls?: number;
-      /**
-       * Evidence, kept for an unknown fault and for an agent that refused to start.
-       */
-      evidence?: Evidence | null;
-      /**
-       * Fault of the attempt. `None` if it succeeded.
-       */
-      fault: Fault | null;
-      /**
-       * Next step, once no process of the attempt is left.
-       */
-      next: AfterAttempt;
-      /**
-       * Counts of the agent's questions.
-       */
-      questions?: Questions;
+  | (AttemptEnd & {
       record: 'attempt_ended';
-      /**
-       * Last result, if there was one.
-       */
-      result: AgentResult | null;
-      /**
-       * Usage of the attempt.
-       */
-      usage: Usage;
-    }
+    })
   | {
       record: 'check_started';
     }
@@ -968,21 +932,19 @@ export type EntryWithText1 =
       wall_ms: Span;
     };
 /**
- * A decision in the journal of a workflow. Only `Workflow::apply` turns it into state.
+ * A decision in the journal of a workflow, with its time.
  */
-export type WorkflowRecord =
+export type WorkflowRecord = {
+  /**
+   * Time of the record.
+   */
+  at: Moment;
+} & WorkflowRecord1;
+export type WorkflowRecord1 =
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Runs that the user resumed on their own meanwhile, and that did not fail again. They are not replaced.
        */
@@ -1007,20 +969,12 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Number of the iteration, starting at 1.
        */
       iteration: number;
       record: 'iteration_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Whether its items are being listed.
        */
@@ -1032,10 +986,6 @@ export type WorkflowRecord =
       record: 'phase_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Number of items above the maximum, deferred.
        */
@@ -1052,10 +1002,6 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Position of the run.
        */
       key: RunKey;
@@ -1070,10 +1016,6 @@ export type WorkflowRecord =
       share: RunShare;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * How it ended.
        */
@@ -1094,10 +1036,6 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Position of the run.
        */
       key: RunKey;
@@ -1108,17 +1046,9 @@ export type WorkflowRecord =
       record: 'share_refused';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'time_exhausted';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Index of the phase.
        */
@@ -1126,10 +1056,6 @@ export type WorkflowRecord =
       record: 'merge_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Outcome: `done`, or that of the first item that did not finish as `done`.
        */
@@ -1149,17 +1075,9 @@ export type WorkflowRecord =
       stops?: boolean;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'until_started';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Whether it holds. `None` if it could not be evaluated.
        */
@@ -1171,17 +1089,9 @@ export type WorkflowRecord =
       record: 'until_ended';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'clock_stopped';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'clock_started';
     }
   | {
@@ -1193,20 +1103,12 @@ export type WorkflowRecord =
     }
   | {
       /**
-       * Time of the record.
-       */
-      at: Moment;
-      /**
        * Time of the last record or heartbeat before it; the time between does not count as working time.
        */
       idle_since: Moment;
       record: 'taken_over';
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'cancel_ordered';
       /**
        * Source of the cancellation.
@@ -1214,10 +1116,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_suspend_ordered';
       /**
        * Signal.
@@ -1225,10 +1123,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       record: 'workflow_suspended';
       /**
        * Signal.
@@ -1236,10 +1130,6 @@ export type WorkflowRecord =
       source: CancelSource;
     }
   | {
-      /**
-       * Time of the record.
-       */
-      at: Moment;
       /**
        * Outcome of the workflow.
        */
@@ -2974,6 +2864,10 @@ export interface WorkflowStatus {
    */
   deadline_at: Rfc3339 | null;
   /**
+   * Limit of the workflow that stopped it or a run, and that a resume must raise: `budget` or `time`.
+   */
+  exhausted_limit?: Limit | null;
+  /**
    * Current or last iteration, starting at 1; 0 before the first.
    */
   iteration: number;
@@ -3167,6 +3061,47 @@ export interface ProcessId {
    * Start time in the kernel's clock ticks since boot (field 22 of `/proc/PID/stat`). On macOS, the number that the kernel gives to this process only (`p_uniqueid`).
    */
   start_ticks: number;
+}
+/**
+ * The end of an attempt.
+ */
+export interface AttemptEnd {
+  /**
+   * Number of background commands and sub-agents that ended with the process. `background.json` has their names.
+   */
+  background?: number;
+  /**
+   * Whether the attempt continued the intended conversation. `None` if that could not be read.
+   */
+  continuity?: Continuity | null;
+  /**
+   * Number of calls that Longhaul's guards denied.
+   */
+  denied_calls?: number;
+  /**
+   * Evidence, kept for an unknown fault and for an agent that refused to start.
+   */
+  evidence?: Evidence | null;
+  /**
+   * Fault of the attempt. `None` if it succeeded.
+   */
+  fault: Fault | null;
+  /**
+   * Next step, once no process of the attempt is left.
+   */
+  next: AfterAttempt;
+  /**
+   * Counts of the agent's questions.
+   */
+  questions?: Questions;
+  /**
+   * Last result, if there was one.
+   */
+  result: AgentResult | null;
+  /**
+   * Usage of the attempt, without its summary.
+   */
+  usage: Usage;
 }
 /**
  * Everything that decides why an attempt ended.  `classify` reads the fields from top to bottom: later evidence never overrides earlier evidence.

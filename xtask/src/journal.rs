@@ -11,12 +11,21 @@ pub fn run_dir(sandbox: &Sandbox) -> Option<PathBuf> {
     newest(&sandbox.longhaul_home().join("runs"), 2).ok()
 }
 
-/// Returns the run's records so far, without a line that is still being written.
+/// Returns the run's records so far, each with the time of its step, without a line that is still being
+/// written.
 pub fn records(sandbox: &Sandbox) -> Vec<Value> {
     let journal = run_dir(sandbox).and_then(|dir| fs::read_to_string(dir.join("journal.jsonl")).ok());
     let steps = journal.unwrap_or_default();
     let steps = steps.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    steps.filter_map(|mut step| Some(step["records"].as_array_mut()?.split_off(0))).flatten().collect()
+    let mut records = Vec::new();
+    for mut step in steps {
+        let Some(of_step) = step["records"].as_array_mut().map(std::mem::take) else { continue };
+        records.extend(of_step.into_iter().map(|mut record| {
+            record["at"] = step["at"].clone();
+            record
+        }));
+    }
+    records
 }
 
 pub fn agent(sandbox: &Sandbox) -> Option<Pid> {

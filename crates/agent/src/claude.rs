@@ -44,7 +44,11 @@ const SYNTHETIC: &str = "<synthetic>";
 
 const ADVICE: [(Fault, &str); 5] = [
     (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
-    (Fault::Permission, "allow the tools with a permission mode, or accept that they were denied"),
+    (
+        Fault::Permission,
+        "allow the tools in your settings of the agent or, in a sandbox, by the permission mode bypassPermissions; or \
+         accept that they were denied",
+    ),
     (Fault::AgentMissing, "install it: `npm install -g @anthropic-ai/claude-code`"),
     (
         Fault::AgentUnusable,

@@ -17,6 +17,7 @@ use crate::snapshot::truncate_to_bytes;
 use crate::{Answers, AnswersError, NetworkError};
 use decodings::decodings;
 pub use edit_paths::EditPaths;
+use edit_paths::denial_of_settings;
 pub use guarded_call::GuardedCall;
 use longhaul_core::GuardRules;
 pub use paths::{BlockedPathError, BlockedPaths};
@@ -128,7 +129,8 @@ impl Guards {
                 truncate_to_bytes(tool, NAME_BYTES_MAX)
             ));
         }
-        if let Some(reason) = self.edit_paths.denial(call) {
+        let settings = if self.must_disable_skill_commands() { denial_of_settings(call) } else { None };
+        if let Some(reason) = self.edit_paths.denial(call).or(settings) {
             return deny(reason);
         }
         if tool == RESULT_TOOL || (self.block_urls.is_empty() && self.block_paths.is_empty()) {

@@ -58,7 +58,7 @@ pub struct TranscriptMessage {
     /// Number of bytes omitted from the content or the input. A marker takes their place.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub truncated_bytes: u64,
-    /// Whether it belongs to a wrap-up. A later attempt has no use for it.
+    /// Whether it belongs to a wrap-up. A session that is resumed continues from the message before it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wrap_up: bool,
     /// Whether a call continues in the background, so that its result only reports its start. A later note with its id
@@ -284,15 +284,15 @@ impl TranscriptMessage {
         keys.iter().any(|key| memmem::find(json, key).is_some())
     }
 
-    /// Returns whether it is part of the work in the main conversation: the user's, the model's or its tools'.
-    /// A later attempt has no use for other messages.
+    /// Returns whether it is part of the work in the main conversation, or of its wrap-up: the user's, the model's or its
+    /// tools'. A later attempt has no use for other messages.
     pub fn is_work(&self) -> bool {
         let is_work = match self.origin {
             MessageOrigin::Person | MessageOrigin::Model | MessageOrigin::Tool => true,
             MessageOrigin::Agent => self.kind == EventKind::Summary,
             MessageOrigin::Longhaul => false,
         };
-        is_work && !self.wrap_up && self.parent_tool_use_id.is_none()
+        is_work && self.parent_tool_use_id.is_none()
     }
 
     /// Returns the content, or an empty text if there is none.

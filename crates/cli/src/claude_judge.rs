@@ -180,7 +180,8 @@ fn reply(stdout: &[u8], stderr: &[u8], model: &str) -> Result<JudgeReply, JudgeE
         // The run has already counted its cost.
         return Ok(JudgeReply { text: result.unwrap_or_default(), model, tokens, cost: None });
     }
-    let error = errors.last().map_or("", |error| error.trim());
+    // The hint of a run that did not start is for people.
+    let error = errors.iter().rfind(|error| !error.starts_with("hint: ")).map_or("", |error| error.trim());
     let fault = run.fault.unwrap_or(Fault::Unknown);
     let message = format!(
         "cannot ask Claude Code: {}{}{}{}",

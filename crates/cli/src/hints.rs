@@ -1,5 +1,6 @@
 //! Hints for errors of the libraries: what the user can type or do about them.
 
+use crate::frozen_supervisor;
 use crate::next_commands::{attach_or_cancel, quoted, recover_or_cancel};
 use longhaul::find_agent::AgentError;
 use longhaul::transfer::TransferError;
@@ -7,7 +8,7 @@ use longhaul::workflow::WorktreeError;
 use longhaul::{ChannelError, GitError};
 use longhaul_store::{DatabaseError, LedgerError, StoreError};
 use std::io;
-use std::path::Path;
+use std::path::absolute;
 
 /// An error that a user can do something about.
 pub trait Hint {
@@ -22,11 +23,22 @@ impl Hint for StoreError {
             StoreError::HomeUnknown | StoreError::HomeNotDirectory { .. } => {
                 "set LONGHAUL_HOME to a directory you can write to".to_owned()
             }
+            StoreError::HomeRelative(path) => {
+                let path = path.to_string_lossy();
+                let absolute = match path.strip_prefix("~/") {
+                    // A shell expands the tilde only outside of quotes.
+                    Some(rest) => format!("\"$HOME\"/{}", quoted(rest)),
+                    None => quoted(&absolute(&*path).unwrap_or_default().to_string_lossy()),
+                };
+                format!("export LONGHAUL_HOME={absolute}")
+            }
             StoreError::NoSuchRun { .. } => "list runs with `longhaul runs`".to_owned(),
             StoreError::AmbiguousRun { .. } => "type more of the id".to_owned(),
             StoreError::MalformedRun(_) => "`@` is the latest run, `@-1` the one before it".to_owned(),
             StoreError::JournalLocked(path) => {
-                attach_or_cancel(path.parent().and_then(Path::file_name).unwrap_or_default().display())
+                let dir = path.parent().unwrap_or(path);
+                frozen_supervisor::hint(dir)
+                    .unwrap_or_else(|| attach_or_cancel(dir.file_name().unwrap_or_default().display()))
             }
             StoreError::JournalDamaged { .. } => "the run cannot be recovered".to_owned(),
             StoreError::JournalNewer { .. } => "use the newer longhaul for this run".to_owned(),
@@ -201,6 +213,7 @@ pub fn agent_hint(error: &AgentError) -> &'static str {
         }
         AgentError::NotInPath(_) => "install it, or name its file after `--`",
         AgentError::Missing(_) => "check --agent-path, or with --agent acp the command after `--`",
+        AgentError::NotExecutable(path) if path.is_dir() => "name the program's file, not a directory",
         AgentError::NotExecutable(_) => {
             "name an executable file, or make this one executable with `chmod +x`"
         }
@@ -233,6 +246,8 @@ mod tests {
             cause: kind.into(),
         };
         check(&StoreError::HomeUnknown, "LONGHAUL_HOME");
+        check(&StoreError::HomeRelative("~/r".into()), "export LONGHAUL_HOME=\"$HOME\"/r");
+        check(&StoreError::HomeRelative("r".into()), "export LONGHAUL_HOME=/");
         check(&StoreError::HomeNotDirectory { home: path.clone(), path: path.clone() }, "LONGHAUL_HOME");
         check(&io(io::ErrorKind::PermissionDenied), "a directory you can write to");
         check(&io(io::ErrorKind::ReadOnlyFilesystem), "a directory you can write to");

@@ -12,6 +12,7 @@ mod configured_values;
 mod failure;
 mod figures;
 mod flag_order;
+mod frozen_supervisor;
 mod guard_flags;
 mod hints;
 mod limit_flags;
@@ -38,7 +39,7 @@ mod visible_commands;
 mod workflow_history;
 mod workflow_next_commands;
 
-use args::{Cli, Command, OutputFormat};
+use args::{Cli, Command, ENVELOPE_COMMANDS, OutputFormat};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use output::envelope::Envelope;
@@ -58,13 +59,26 @@ fn warn_of_variables(cli: &Cli, command: &clap::Command) {
     }
 }
 
+/// Warns that a command has no JSON output.
+fn warn_of_text_only(cli: &Cli) {
+    let is_text_only = matches!(&cli.command, Command::Handoff(_))
+        || matches!(&cli.command, Command::Drill(args) if args.list)
+        || matches!(&cli.command, Command::Recover(args) if args.list);
+    if is_text_only && cli.global.output_format.is_some_and(|format| format != OutputFormat::Text) {
+        output::print_warning("this command prints text only", None);
+    }
+}
+
 fn main() -> ExitCode {
     let code = run();
     runtime::flush_output();
     match output::out::stdout_error() {
         Some(error) => {
-            let hint = "the output is incomplete: make stdout writable; `longhaul show @` shows the last run";
-            output::print_error(&format!("cannot write to stdout: {error}"), Some(hint));
+            let drives =
+                std::env::args().nth(1).is_some_and(|name| ENVELOPE_COMMANDS.contains(&name.as_str()));
+            let last_run = if drives { "; `longhaul show @` shows the last run" } else { "" };
+            let hint = format!("the output is incomplete: make stdout writable{last_run}");
+            output::print_error(&format!("cannot write to stdout: {error}"), Some(&hint));
             runtime::flush_output();
             // A run whose terminal is gone still says how it ended.
             if code == ExitCode::SUCCESS { ExitCode::from(failure::UNEXPECTED_ERROR) } else { code }
@@ -131,6 +145,7 @@ fn run() -> ExitCode {
         cli.global.output_format.get_or_insert(OutputFormat::Json);
     }
     warn_of_variables(&cli, &command);
+    warn_of_text_only(&cli);
     let format = output::format(&cli.global);
     let prints =
         (format != OutputFormat::Text || is_openclawpack) && !args::streams_events_to_stdout(&matches);
@@ -178,6 +193,8 @@ fn run() -> ExitCode {
             if prints && failure.exit_code != failure::USAGE {
                 let mut envelope =
                     Envelope::without_run(failure.outcome, failure.exit_code, failure.fault, failure.error);
+                let hint = failure.hint.filter(|hint| !hint.is_empty());
+                envelope.errors.extend(hint.map(|hint| format!("hint: {hint}")));
                 if let Some(run) = failure.run {
                     envelope.run.resume = Some(format!("longhaul recover {run}"));
                     envelope.run.next.extend(envelope.run.resume.clone());

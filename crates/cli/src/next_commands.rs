@@ -66,13 +66,11 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, spec: &RunSpec) -> Option<Ve
             Some(["--allow-tools '*'", "--allow-denials"].map(str::to_owned).to_vec())
         }
         Some(Fault::Permission) => {
-            let stronger = match spec.permission_mode.as_deref() {
-                Some("bypassPermissions") => &[][..],
-                Some("acceptEdits") => &["bypassPermissions"],
-                Some(_) | None => &["acceptEdits", "bypassPermissions"],
-            };
-            let modes = stronger.iter().map(|mode| format!("--permission-mode {mode}"));
-            Some(modes.chain(["--allow-denials".to_owned()]).collect())
+            // A weaker mode, such as `acceptEdits`, would deny most tools again.
+            const BYPASS: &str = "bypassPermissions";
+            let mode = (spec.permission_mode.as_deref() != Some(BYPASS))
+                .then(|| format!("--permission-mode {BYPASS}"));
+            Some(mode.into_iter().chain(["--allow-denials".to_owned()]).collect())
         }
         Some(Fault::ModelUnknown) if !is_claude(spec) => Some(Vec::new()),
         Some(Fault::ModelUnknown) => {
@@ -104,6 +102,8 @@ fn unusable(startup: Option<StartupError>, spec: &RunSpec, resume: impl Fn(&str)
         }
         Some(StartupError::UnknownPermissionMode) => vec![resume("--permission-mode acceptEdits")],
         Some(StartupError::SandboxMissing) => vec![resume("")],
+        // A resumed run has the same arguments.
+        Some(StartupError::Unusable) if !spec.agent.args.is_empty() => Vec::new(),
         Some(
             StartupError::NotAnAgent
             | StartupError::ProgramMissing
@@ -113,10 +113,15 @@ fn unusable(startup: Option<StartupError>, spec: &RunSpec, resume: impl Fn(&str)
             | StartupError::SessionHeld,
         )
         | None => {
-            let other = find_claude(None).ok().filter(|found| *found != spec.agent.program);
-            let other =
-                other.map(|found| resume(&format!("--agent-path {}", quoted(&found.display().to_string()))));
-            other.into_iter().chain(["longhaul doctor".to_owned(), resume("")]).collect()
+            let agent_path = |path: &Path| format!("--agent-path {}", quoted(&path.display().to_string()));
+            let default = find_claude(None).ok();
+            let is_default = default.as_ref() == Some(&spec.agent.program);
+            let other = default.filter(|_| !is_default).map(|found| resume(&agent_path(&found)));
+            let doctor = match is_default {
+                true => "longhaul doctor".to_owned(),
+                false => format!("longhaul doctor {}", agent_path(&spec.agent.program)),
+            };
+            other.into_iter().chain([doctor, resume("")]).collect()
         }
     }
 }

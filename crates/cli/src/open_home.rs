@@ -4,12 +4,18 @@ use crate::failure::{Failure, USAGE};
 use crate::hints::Hint;
 use crate::next_commands::quoted;
 use crate::open_ledger;
+use crate::output::print_status;
 use longhaul::find_agent::{claude_config_dir, claude_session_file};
-use longhaul_agent::did_you_mean;
-use longhaul_core::{Run, RunId, SessionId};
-use longhaul_store::{Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, is_run_id, only_match};
-use std::ffi::OsStr;
-use std::path::PathBuf;
+use longhaul_agent::{default_dialect, did_you_mean};
+use longhaul_core::{Moment, Run, RunId, SessionId};
+use longhaul_store::{
+    Home, Journal, RunDir, RunFilter, StoreError, WorkflowDir, has_started, is_judge_run, is_run_id,
+    only_match,
+};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 // A prefix that matches more runs than this must be longer.
@@ -31,6 +37,24 @@ pub fn locate() -> Result<Home, Failure> {
 
 /// Finds a run by its id, name or directory. An unknown run is wrong usage for every command.
 pub fn find_run(home: &Home, request: &str) -> Result<RunDir, Failure> {
+    let run = find_run_silently(home, request)?;
+    if request == "@" {
+        print_unstarted(home, run.plan().ok().map(|plan| plan.started_at.0));
+    }
+    Ok(run)
+}
+
+/// Prints which run `@` does not mean, because it did not start, although it is newer than the one found.
+fn print_unstarted(home: &Home, found_started_at: Option<Moment>) {
+    let newest = home.runs_newest_first().ok().and_then(|mut runs| runs.find(|run| !is_judge_run(run)));
+    let started_at = |run: &RunDir| run.plan().ok().map(|plan| plan.started_at.0);
+    let newer = newest.filter(|run| !has_started(run) && started_at(run) > found_started_at);
+    if let Some(id) = newer.as_ref().map(|run| run.id()) {
+        print_status(&format!("run {id} is newer, but did not start: longhaul why {id}"));
+    }
+}
+
+fn find_run_silently(home: &Home, request: &str) -> Result<RunDir, Failure> {
     // An id contains no slash; a request that could be either is an id first.
     if request.contains('/') {
         return by_path(request).ok_or_else(|| {
@@ -119,14 +143,24 @@ impl RunOrWorkflow {
             RunOrWorkflow::Workflow(dir) => dir.id(),
         }
     }
+
+    fn started_at(&self) -> Option<Moment> {
+        match self {
+            RunOrWorkflow::Run(dir) => dir.plan().ok().map(|plan| plan.started_at.0),
+            RunOrWorkflow::Workflow(dir) => dir.plan().ok().map(|plan| plan.started_at.0),
+        }
+    }
 }
 
 /// Finds a run or a workflow by the user's input. A complete id wins; then a workflow wins over its own runs. `@` is
 /// the latest of both, and a run of a workflow means the workflow.
 pub fn find_target(home: &Home, request: &str) -> Result<RunOrWorkflow, Failure> {
     if request.starts_with('@') {
-        let run = find_run(home, request);
-        return newer(home, run, find_workflow(home, request)?);
+        let found = newer(home, find_run_silently(home, request), find_workflow(home, request)?)?;
+        if request == "@" {
+            print_unstarted(home, found.started_at());
+        }
+        return Ok(found);
     }
     let is_run = is_run_id(request) && home.run_with_id(&RunId::from(request)).is_ok_and(|run| run.is_some());
     match find_workflow(home, request) {
@@ -189,19 +223,37 @@ impl From<StoreError> for Failure {
 /// Returns the hint for a storage error. The work of a run with an unreadable plan or journal can still be
 /// continued from its transcript.
 pub fn hint(error: &StoreError) -> Option<String> {
-    let transcript = error
-        .unreadable_run_dir()
-        .and_then(|dir| best_transcript(&locate().ok()?.find(dir.file_name()?.to_str()?).ok()?));
-    // The agent names a session's file after the session.
-    let session = transcript.as_ref().and_then(|path| path.file_stem()).and_then(OsStr::to_str);
-    let session = session.map(SessionId::from).filter(SessionId::is_uuid);
-    let resume = session.map(|session| format!("longhaul run --resume {session} \"continue the task\""));
-    let handoff = transcript.map(|path| {
+    let run = error.unreadable_run_dir().and_then(|dir| locate().ok()?.find(dir.file_name()?.to_str()?).ok());
+    let transcript = run.as_ref().and_then(best_transcript);
+    let resume = transcript.as_deref().and_then(resume_command).map(|command| {
+        format!("or, without the limits and guards of the damaged run: {command} \"continue the task\"")
+    });
+    let handoff = transcript.as_ref().map(|path| {
         let path = quoted(&path.display().to_string());
         format!("the work is still on record: longhaul handoff --from-transcript {path}")
     });
     let hints: Vec<String> = error.hint().into_iter().chain(handoff).chain(resume).collect();
-    (!hints.is_empty()).then(|| hints.join("; "))
+    if hints.is_empty() {
+        let dir = error.unreadable_run_dir()?.display();
+        return Some(format!("restore the file, or delete {dir}: no work of the run is on record"));
+    }
+    Some(hints.join("; "))
+}
+
+/// Returns the start of the command that continues a session in its directory. Elsewhere, the session would move there.
+fn resume_command(session_file: &Path) -> Option<String> {
+    // The agent names a session's file after the session.
+    let session = SessionId::from(session_file.file_stem()?.to_str()?);
+    let (dialect, config) = (default_dialect(), claude_config_dir()?);
+    let layout = dialect.sessions()?;
+    let cwd =
+        BufReader::new(File::open(session_file).ok()?).lines().map_while(Result::ok).find_map(|line| {
+            let cwd = PathBuf::from(serde_json::from_str::<Value>(&line).ok()?["cwd"].as_str()?);
+            // The agent may have changed its directory.
+            (config.join(layout.file(&cwd, &session)) == session_file).then_some(cwd)
+        })?;
+    let cwd = quoted(cwd.is_dir().then_some(cwd)?.to_str()?);
+    session.is_uuid().then(|| format!("longhaul run -C {cwd} --resume {session}"))
 }
 
 /// Returns the file with the most of a run's work: its session file, or else the last stream that is not

@@ -6,8 +6,8 @@ use crate::output;
 use crate::output::time::TimeFormat;
 use crate::output::workflow_text::{WorkflowContext, sentence};
 use crate::run_history::NextStep;
-use crate::workflow_next_commands::{commands_to_drop_worktrees, commands_to_merge, next_commands};
-use longhaul::workflow::{WorkflowReport, workflow_status};
+use crate::workflow_next_commands::{commands_to_drop_worktrees, next_commands};
+use longhaul::workflow::{WorkflowReport, problem_of, workflow_status};
 use longhaul_core::{
     AfterRun, Fault, Moment, Outcome, OutcomeKind, Rfc3339, RunCost, RunEnd, RunId, RunKey, Span, Usd,
     Workflow, WorkflowDeadlineKind, WorkflowRecord, WorkflowStage,
@@ -17,7 +17,7 @@ use longhaul_store::{
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::Path;
 
 pub struct WorkflowHistory {
     pub dir: WorkflowDir,
@@ -74,13 +74,23 @@ pub struct WorkflowEntry {
     /// Run that the decision is about.
     pub run: Option<RunId>,
     /// Decision, as in the journal: lengths of time in milliseconds, money in millionths of a dollar.
-    pub decision: WorkflowRecord,
+    pub decision: TimedRecord,
     /// Sentence for people.
     pub text: String,
     /// Whether the decision belongs to a short timeline: it is not one of the many starts and ends of runs that
     /// finished as `done`.
     #[serde(skip)]
     pub is_noteworthy: bool,
+}
+
+/// A decision in the journal of a workflow, with its time.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "WorkflowRecord"))]
+pub struct TimedRecord {
+    #[serde(flatten)]
+    pub record: WorkflowRecord,
+    /// Time of the record.
+    pub at: Moment,
 }
 
 /// The iteration that is being folded.
@@ -101,35 +111,48 @@ impl WorkflowHistory {
         let last_step_at = journal.entries.last().map_or(plan.started_at.0, |entry| entry.at);
         let (mut workflow, mut open) = (Workflow::new(), OpenIteration::default());
         let (mut iterations, mut entries) = (Vec::new(), Vec::new());
+        let mut ends_left: BTreeMap<RunKey, u32> = BTreeMap::new();
+        for (_, record) in journal.records() {
+            if let WorkflowRecord::RunEnded { key, .. } = record {
+                *ends_left.entry(*key).or_default() += 1;
+            }
+        }
         for entry in journal.entries {
             for record in entry.records {
-                if let WorkflowRecord::IterationStarted { iteration, at } = record {
+                if let WorkflowRecord::IterationStarted { iteration } = record {
                     let next =
-                        OpenIteration { number: iteration, started_at: at, ..OpenIteration::default() };
+                        OpenIteration { number: iteration, started_at: entry.at, ..OpenIteration::default() };
                     let ended = std::mem::replace(&mut open, next);
                     iterations.extend(ended.close(&dir, &plan, &workflow, entry.at));
                 }
-                workflow.apply(&record);
+                workflow.apply(entry.at, &record);
                 let (policy, state) = (&plan.policy, workflow.state());
                 if let WorkflowRecord::RunEnded { key, end, .. } = &record {
                     let item =
                         state.items(key.phase).nth(key.item as usize).map(|(_, item)| item.name.clone());
                     let item = item.filter(|_| policy.phases[key.phase].has_items);
                     open.ends.insert(*key, (*end, item));
+                    ends_left.entry(*key).and_modify(|ends| *ends -= 1);
                 }
                 if let WorkflowRecord::WorkflowReopened { costs, .. } = &record {
                     for RunCost { run, cost } in costs {
                         open.ends.entry(*run).and_modify(|(end, _)| end.cost = *cost);
                     }
                 }
-                let context = WorkflowContext { id: dir.id(), policy, state, at: entry.at, clock };
+                // The stored problem is that of the last end of a run.
+                let is_last_end =
+                    matches!(&record, WorkflowRecord::RunEnded { key, .. } if ends_left.get(key) == Some(&0));
+                let problem =
+                    record.key().filter(|_| is_last_end).and_then(|key| problem_of(&dir, &plan, key));
+                let problem = problem.as_deref();
+                let context = WorkflowContext { id: dir.id(), policy, state, at: entry.at, clock, problem };
                 if let Some(text) = sentence(&record, context) {
                     entries.push(WorkflowEntry {
                         at: entry.at.into(),
                         elapsed_ms: entry.at.since(plan.started_at.0),
                         run: record.key().map(|key| context.run(key)),
                         is_noteworthy: is_noteworthy(&record),
-                        decision: record,
+                        decision: TimedRecord { record, at: entry.at },
                         text,
                     });
                 }
@@ -199,14 +222,14 @@ impl WorkflowHistory {
         }
     }
 
-    /// Returns the phase whose merge a worktree with the result of a done run still needs, after a person acted.
-    fn unmerged_phase(&self, (path, _): &(PathBuf, String), outcome: Outcome) -> Option<&PhaseReport> {
+    /// Returns whether a worktree contains the result of a done run, which a resume merges after a person acted.
+    fn is_unmerged(&self, path: &Path) -> bool {
         let is_result = |item: &ItemReport| {
             let run = item.run.as_ref().filter(|_| item.status == OutcomeKind::Done.as_str());
             run.is_some_and(|run| path.file_name().is_some_and(|name| name == run.as_str()))
         };
-        let mut phases = self.status.phases.iter().filter(|_| outcome.kind == OutcomeKind::NeedsPerson);
-        phases.find(|phase| phase.items.iter().any(is_result))
+        self.outcome() == Some(OutcomeKind::NeedsPerson)
+            && self.status.phases.iter().flat_map(|phase| &phase.items).any(is_result)
     }
 
     pub fn next_step(&self, clock: &TimeFormat) -> NextStep {
@@ -216,25 +239,20 @@ impl WorkflowHistory {
             WorkflowStage::Finished { outcome, .. }
                 if self.is_supervised || self.dir.is_outcome_published() =>
             {
+                // Only the user can do what the problem of a phase says.
+                let problem = self.status.phases.iter().find_map(|phase| phase.problem.as_ref());
                 let mut text = match self.errors.first() {
                     None => "nothing to do".to_owned(),
-                    // Only the user can do what it says.
-                    Some(reason) if outcome.kind == OutcomeKind::NeedsPerson => reason.clone(),
+                    Some(reason) if outcome.kind == OutcomeKind::NeedsPerson => {
+                        problem.unwrap_or(reason).trim_end_matches('.').to_owned()
+                    }
                     Some(_) => "resume the workflow to continue".to_owned(),
                 };
                 let project = self.plan.project_dir.as_path();
                 // A result that could not be merged is not dropped: it is done work.
-                let (mut unmerged, worktrees): (Vec<_>, Vec<_>) = self
-                    .dir
-                    .worktrees()
-                    .into_iter()
-                    .partition(|worktree| self.unmerged_phase(worktree, outcome).is_some());
-                // A resume alone merges the results of a phase whose merge has not failed.
-                unmerged.retain(|worktree| {
-                    self.unmerged_phase(worktree, outcome).is_some_and(|phase| phase.problem.is_some())
-                });
-                let mut commands = commands_to_merge(project, &unmerged);
-                commands.extend(next_commands(&self.status, outcome));
+                let mut worktrees = self.dir.worktrees();
+                worktrees.retain(|(path, _)| !self.is_unmerged(path));
+                let mut commands = next_commands(&self.status, outcome);
                 if !worktrees.is_empty() {
                     text += "; git worktrees of its runs are left, and the last commands drop them with their work";
                     commands.extend(commands_to_drop_worktrees(project, &worktrees));

@@ -1,7 +1,7 @@
 //! Commands that a user can type to continue a workflow. Each works as printed.
 
 use crate::next_commands::quoted;
-use longhaul_core::{Outcome, OutcomeKind};
+use longhaul_core::{Limit, Outcome, OutcomeKind};
 use longhaul_store::WorkflowStatus;
 use std::path::{Path, PathBuf};
 
@@ -16,24 +16,25 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
     };
     let why =
         command_of_run("why", &[OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed]);
-    let resume = format!("longhaul resume {id}");
+    // At least as much again, so that the rest has a chance to fit.
+    let raise = match status.exhausted_limit {
+        Some(Limit::Budget) => status.budget_usd.map(|budget| {
+            let budget = budget.0.as_dollars().max(status.total_cost_usd.0.as_dollars());
+            format!(" --add-budget {:.2}", (budget * 100.0).ceil().max(1.0) / 100.0)
+        }),
+        Some(Limit::Time) => status.time_limit_ms.map(|limit| {
+            format!(" --add-time {}s", limit.max(status.active_ms).millis().div_ceil(1_000).max(1))
+        }),
+        Some(Limit::Tokens | Limit::Turns | Limit::Wall | Limit::Attempts) | None => None,
+    };
+    let resume = format!("longhaul resume {id}{}", raise.unwrap_or_default());
     match outcome.kind {
         OutcomeKind::Done => Vec::new(),
         OutcomeKind::Suspended => vec![format!("longhaul recover {id}")],
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
-            if let Some(run) = &status.own_limit_run {
-                // Its output names the flags that raise this limit.
-                return vec![format!("longhaul show {run}"), resume];
-            }
-            // At least as much again, so that the rest has a chance to fit.
-            let budget = status.budget_usd.filter(|_| outcome.kind == OutcomeKind::OverBudget);
-            let time = status.time_limit_ms.filter(|_| outcome.kind == OutcomeKind::OutOfTime);
-            let budget = budget.map(|budget| budget.0.as_dollars().max(status.total_cost_usd.0.as_dollars()));
-            let budget =
-                budget.map(|budget| format!(" --add-budget {:.2}", (budget * 100.0).ceil().max(1.0) / 100.0));
-            let time = time.map(|limit| limit.max(status.active_ms).millis().div_ceil(1_000).max(1));
-            let time = time.map(|seconds| format!(" --add-time {seconds}s"));
-            vec![resume + &budget.or(time).unwrap_or_default()]
+            // The output of the run names the flags that raise its own limit.
+            let show = status.own_limit_run.as_ref().map(|run| format!("longhaul show {run}"));
+            show.into_iter().chain([resume]).collect()
         }
         // Without a condition, another iteration would repeat the work that is done.
         OutcomeKind::Partial if status.until_holds.is_some() && status.iteration >= status.iterations_max => {
@@ -59,12 +60,6 @@ pub fn notified_workflow_command(status: &WorkflowStatus, outcome: Option<Outcom
     let Some(outcome) = outcome else { return format!("longhaul attach {id}") };
     let next = next_commands(status, outcome).into_iter().next();
     next.unwrap_or_else(|| format!("longhaul show {id}"))
-}
-
-/// Returns the commands that merge branches into the project. Some stop at a conflict, which a person resolves.
-pub fn commands_to_merge(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {
-    let git = format!("git -C {}", quoted(&project.to_string_lossy()));
-    worktrees.iter().map(|(_, branch)| format!("{git} merge {}", quoted(branch))).collect()
 }
 
 pub fn commands_to_drop_worktrees(project: &Path, worktrees: &[(PathBuf, String)]) -> Vec<String> {

@@ -8,7 +8,7 @@ mod event;
 mod fold;
 mod period;
 
-pub use attempt::{AttemptEnd, AttemptHistory, StopOrder, SummaryHistory};
+pub use attempt::{AttemptHistory, StopOrder, SummaryHistory};
 pub use event::{HistoryEvent, HistoryEventKind};
 pub use period::{CheckHistory, OutageHistory, ReviewHistory, WaitHistory};
 

@@ -66,8 +66,8 @@ pub use evidence::{
 };
 pub use fault::{Fault, final_outcome, remedy};
 pub use history::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
-    RunHistory, StopOrder, SummaryHistory, WaitHistory,
+    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
+    StopOrder, SummaryHistory, WaitHistory,
 };
 pub use ids::{RunId, SessionId};
 pub use keep_going::{KeepGoing, KeepGoingPrompt};
@@ -78,8 +78,8 @@ pub use os_text::OsText;
 pub use outcome::{CancelSource, Outcome, OutcomeKind, Verified};
 pub use policy::{Backoff, Jitter, OnTerminate, OutageBound, Policy, SessionLoss, TimeoutAction};
 pub use presets::Preset;
-pub use printed::{Dollars, Rfc3339, Seconds, shorten};
-pub use record::{AfterAttempt, Record, StopCause};
+pub use printed::{Dollars, Rfc3339, Seconds, shorten, shorten_line};
+pub use record::{AfterAttempt, AttemptEnd, Record, StopCause};
 pub use remedy::Remedy;
 pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, StrategyReason};
 pub use review::{Review, ReviewResult, ReviewVerdict};

@@ -2,7 +2,7 @@
 
 use crate::{Moment, Span, Usd, parse_rfc3339, rfc3339};
 use serde::{Deserialize, Serialize};
-use std::fmt;
+use std::{fmt, iter};
 
 /// A moment as text, such as `2026-11-22T15:08:38.120Z`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -82,5 +82,30 @@ pub fn shorten(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+/// Shortens a text to one line of this many characters. White space and control characters become single spaces.
+pub fn shorten_line(text: &str, chars_max: usize) -> String {
+    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
+    // A text may be as long as a file, so only the part that is shown is read.
+    let mut chars = words.flat_map(|word| iter::once(' ').chain(word.chars())).skip(1);
+    let mut line: String = chars.by_ref().take(chars_max).collect();
+    if chars.next().is_some() {
+        line.truncate(line.trim_end().len());
+        line.push('…');
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shorten_line;
+
+    #[test]
+    fn shortens_to_one_line() {
+        assert_eq!(shorten_line(" one\n two\0three ", 80), "one two three");
+        assert_eq!(shorten_line("one two three", 7), "one two…");
+        assert_eq!(shorten_line("日本語日本語", 3), "日本語…");
     }
 }

@@ -4,9 +4,9 @@
 
 use crate::{
     AgentResult, AttemptPlan, CancelSource, CheckResult, Continuity, Evidence, Fault, Limit, LimitThreshold,
-    Moment, Outcome, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy, ResumeRequest,
-    ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel, StrategyReason,
-    SummaryResult, Usage, words::stored_enum,
+    Moment, Outcome, OutcomeKind, ProcessId, PromptKind, Questions, RecoveryFinding, Remaining, Remedy,
+    ResumeRequest, ResumeStrategy, ReviewResult, SessionId, SettingChange, Span, StallReport, StopLevel,
+    StrategyReason, SummaryResult, Usage, words::stored_enum,
 };
 use serde::{Deserialize, Serialize};
 
@@ -16,14 +16,9 @@ use serde::{Deserialize, Serialize};
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum Record {
     /// The run started.
-    RunStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    RunStarted,
     /// The user or the workflow of the run resumed the finished run.
     RunReopened {
-        /// Time of the record.
-        at: Moment,
         /// The request.
         request: ResumeRequest,
         /// Settings that the user changed.
@@ -32,36 +27,25 @@ pub enum Record {
     },
     /// An attempt was planned.
     AttemptStarted {
-        /// Time of the record.
-        at: Moment,
         /// Plan of the attempt.
         plan: AttemptPlan,
     },
     /// The resume strategy of the attempt was chosen.
     ResumeStrategyChosen {
-        /// Time of the record.
-        at: Moment,
         /// Chosen strategy.
         strategy: ResumeStrategy,
         /// Reason for the choice.
         reason: StrategyReason,
     },
     /// A model starts to summarize the older work for the attempt.
-    SummaryStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    SummaryStarted,
     /// The summary is being stopped.
     SummaryStopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
     },
     /// The summary ended, with or without a text. The attempt starts either way.
     SummaryEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the summary.
         result: SummaryResult,
         /// Usage of the summary.
@@ -69,29 +53,21 @@ pub enum Record {
     },
     /// The agent's process was spawned.
     AttemptSpawned {
-        /// Time of the record.
-        at: Moment,
         /// The agent's process.
         process: ProcessId,
     },
     /// The agent opened the session. From here on it may spend money.
     SessionOpened {
-        /// Time of the record.
-        at: Moment,
         /// Session id that the agent reported.
         session: SessionId,
     },
     /// The attempt completed an exchange or a tool call.
     ProgressMade {
-        /// Time of the record.
-        at: Moment,
         /// Whether the progress resets the count of failures before it.
         resets_retries: bool,
     },
     /// The run reached a threshold of a limit.
     LimitReached {
-        /// Time of the record.
-        at: Moment,
         /// Limit that was reached.
         limit: Limit,
         /// Threshold that was reached.
@@ -103,8 +79,6 @@ pub enum Record {
     },
     /// The agent stopped on its own, in a run with keep-going.
     AgentStopped {
-        /// Time of the record.
-        at: Moment,
         /// Whether the agent claimed that the work is done.
         claimed_done: bool,
         /// Fingerprint of the workspace. `None` if it was not read.
@@ -119,8 +93,6 @@ pub enum Record {
     },
     /// The agent received a prompt in its open session.
     PromptSent {
-        /// Time of the record.
-        at: Moment,
         /// Kind of prompt.
         prompt: PromptKind,
         /// Remaining amounts of the run's limits.
@@ -131,14 +103,9 @@ pub enum Record {
         results: u32,
     },
     /// No exchange is open; the agent's input was closed, so that it exits on its own.
-    InputClosed {
-        /// Time of the record.
-        at: Moment,
-    },
+    InputClosed,
     /// The agent is being stopped, or stopped harder.
     StopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
         /// Level of the stop.
@@ -149,8 +116,6 @@ pub enum Record {
     },
     /// The agent was silent for too long, but a process of the run is still working.
     StallDeferred {
-        /// Time of the record.
-        at: Moment,
         /// Moment until which the silence does not count as a stall.
         until: Moment,
         /// Observations of the silence.
@@ -159,8 +124,6 @@ pub enum Record {
     /// A new supervisor took over the run. A suspended run returns to its previous phase. Otherwise the
     /// record affects no decision: the records that follow hold the decisions.
     Recovered {
-        /// Time of the record.
-        at: Moment,
         /// State in which the new supervisor found the run.
         finding: RecoveryFinding,
         /// Time of the last record or heartbeat of the dead supervisor, which died then or later.
@@ -176,52 +139,18 @@ pub enum Record {
         duration: Span,
     },
     /// The attempt ended, with the decision about what follows.
-    AttemptEnded {
-        /// Time of the record.
-        at: Moment,
-        /// Fault of the attempt. `None` if it succeeded.
-        fault: Option<Fault>,
-        /// Usage of the attempt.
-        usage: Usage,
-        /// Last result, if there was one.
-        result: Option<AgentResult>,
-        /// Number of calls that Longhaul's guards denied.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        denied_calls: u32,
-        /// Counts of the agent's questions.
-        #[serde(default, skip_serializing_if = "Questions::is_empty")]
-        questions: Questions,
-        /// Number of background commands and sub-agents that ended with the process. `background.json` has
-        /// their names.
-        #[serde(default, skip_serializing_if = "is_zero")]
-        background: u32,
-        /// Whether the attempt continued the intended conversation. `None` if that could not be read.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        continuity: Option<Continuity>,
-        /// Evidence, kept for an unknown fault and for an agent that refused to start.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        evidence: Option<Box<Evidence>>,
-        /// Next step, once no process of the attempt is left.
-        next: AfterAttempt,
-    },
+    AttemptEnded(AttemptEnd),
     /// A check of the work starts.
-    CheckStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    CheckStarted,
     /// A model starts to review the work, as the last part of a check. The reviewer processes of a run are
     /// numbered in the order of these records.
     ReviewStarted {
-        /// Time of the record.
-        at: Moment,
         /// Whether the check has commands. They passed.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         after_commands: bool,
     },
     /// The reviewer's process ended.
     ReviewEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the review.
         result: ReviewResult,
         /// Usage of the reviewer.
@@ -232,61 +161,85 @@ pub enum Record {
     },
     /// The check is being stopped: its command or its reviewer.
     CheckStopOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Reason for the stop.
         cause: StopCause,
     },
     /// The check ended.
     CheckEnded {
-        /// Time of the record.
-        at: Moment,
         /// Result of the check.
         result: CheckResult,
     },
     /// No process of the attempt is left.
     Swept {
-        /// Time of the record.
-        at: Moment,
         /// Number of processes that had to be stopped.
         stopped_processes: u32,
     },
     /// The user or a signal cancelled the run.
     CancelRequested {
-        /// Time of the record.
-        at: Moment,
         /// Source of the cancellation.
         source: CancelSource,
     },
     /// SIGTERM or SIGHUP arrived: the run is being suspended.
     SuspendOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// No process of the run is left, and its supervisor exits. The next supervisor continues the run from
     /// this phase.
     Suspended {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// The run finished.
     RunFinished {
-        /// Time of the record.
-        at: Moment,
         /// Outcome of the run.
         outcome: Outcome,
     },
 }
 
-impl Record {
-    /// Returns the end of an attempt of which nothing else is known, as tests and benches write it.
-    pub fn attempt_ended(at: Moment, fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> Record {
-        Record::AttemptEnded {
-            at,
+/// The end of an attempt.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct AttemptEnd {
+    /// Fault of the attempt. `None` if it succeeded.
+    pub fault: Option<Fault>,
+    /// Usage of the attempt, without its summary.
+    pub usage: Usage,
+    /// Last result, if there was one.
+    pub result: Option<AgentResult>,
+    /// Number of calls that Longhaul's guards denied.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub denied_calls: u32,
+    /// Counts of the agent's questions.
+    #[serde(default, skip_serializing_if = "Questions::is_empty")]
+    pub questions: Questions,
+    /// Number of background commands and sub-agents that ended with the process. `background.json` has
+    /// their names.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub background: u32,
+    /// Whether the attempt continued the intended conversation. `None` if that could not be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continuity: Option<Continuity>,
+    /// Evidence, kept for an unknown fault and for an agent that refused to start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Box<Evidence>>,
+    /// Next step, once no process of the attempt is left.
+    pub next: AfterAttempt,
+}
+
+impl AttemptEnd {
+    /// Returns whether it counts as done work: a check follows, or the run is done.
+    pub fn is_accepted(&self) -> bool {
+        match &self.next {
+            AfterAttempt::Check => true,
+            AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done,
+            AfterAttempt::Attempt { .. } => false,
+        }
+    }
+
+    /// Creates the end of an attempt of which nothing else is known, as tests and benches write it.
+    pub fn new(fault: Option<Fault>, usage: Usage, next: AfterAttempt) -> AttemptEnd {
+        AttemptEnd {
             fault,
             usage,
             result: None,

@@ -23,7 +23,7 @@ pub use observations::Observations;
 pub use recovery::RecoveryFinding;
 pub use state::{AfterWait, LimitState, Phase, PhaseKind, State, WrapUpStage};
 
-use crate::{Action, CheckStage, Outcome, OutcomeKind, Record, Step, StopCause};
+use crate::{Action, CheckStage, Moment, Outcome, OutcomeKind, Record, Step, StopCause};
 
 /// One request and its progress to an outcome.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -50,11 +50,11 @@ impl Run {
         &self.observations
     }
 
-    /// Rebuilds a run from its records, without performing any action.
-    pub fn replay<'a>(records: impl IntoIterator<Item = &'a Record>) -> Run {
+    /// Rebuilds a run from its records, each with the time of its step, without performing any action.
+    pub fn replay<'a>(records: impl IntoIterator<Item = (Moment, &'a Record)>) -> Run {
         let mut run = Run::new();
-        for record in records {
-            run.apply(record);
+        for (at, record) in records {
+            run.apply(at, record);
         }
         run
     }

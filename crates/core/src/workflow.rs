@@ -82,11 +82,11 @@ impl Workflow {
         &self.state
     }
 
-    /// Rebuilds a workflow from its records, without performing any action.
-    pub fn replay<'a>(records: impl IntoIterator<Item = &'a WorkflowRecord>) -> Workflow {
+    /// Rebuilds a workflow from its records, each with the time of its step, without performing any action.
+    pub fn replay<'a>(records: impl IntoIterator<Item = (Moment, &'a WorkflowRecord)>) -> Workflow {
         let mut workflow = Workflow::new();
-        for record in records {
-            workflow.apply(record);
+        for (at, record) in records {
+            workflow.apply(at, record);
         }
         workflow
     }

@@ -7,8 +7,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
 use longhaul::find_agent::find_claude;
-use longhaul::records::AfterAttempt;
-use longhaul::{Preset, Record, Run, RunEvent, RunReport, RunSpec, Supervisor};
+use longhaul::records::{AfterAttempt, AttemptEnd};
+use longhaul::{Moment, Preset, Record, Run, RunEvent, RunReport, RunSpec, Supervisor};
 use std::env;
 use std::error::Error;
 use std::process::ExitCode;
@@ -39,10 +39,10 @@ async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
     while let Some(event) = events.next().await {
         match event {
             RunEvent::Started { run, .. } => println!("run {run} starts"),
-            RunEvent::Stepped { records, .. } => {
+            RunEvent::Stepped { at, records } => {
                 for record in &records {
-                    run.apply(record);
-                    print(&run, record);
+                    run.apply(at, record);
+                    print(&run, at, record);
                 }
             }
             RunEvent::Replayed(_) | RunEvent::Messages(_) | RunEvent::NotifyFailed(_) | RunEvent::Missed => {}
@@ -52,18 +52,18 @@ async fn watch(prompt: String) -> Result<RunReport, Box<dyn Error>> {
 }
 
 /// Prints a line for each important decision.
-fn print(run: &Run, record: &Record) {
+fn print(run: &Run, at: Moment, record: &Record) {
     // There are about twenty kinds of records. A program that must handle each new kind matches all of them.
-    if let Record::AttemptStarted { plan, .. } = record {
+    if let Record::AttemptStarted { plan } = record {
         println!("attempt {} starts", plan.attempt);
     }
-    if let Record::AttemptEnded { at, fault, next, .. } = record {
+    if let Record::AttemptEnded(AttemptEnd { fault, next, .. }) = record {
         println!("  it ended: {}", fault.map_or("no fault", |fault| fault.as_str()));
         if let AfterAttempt::Attempt { at: until, remedy, .. } = next {
-            println!("  the remedy: {remedy:?}, in {}", until.since(*at));
+            println!("  the remedy: {remedy:?}, in {}", until.since(at));
         }
     }
-    if let Record::RunFinished { at, outcome } = record {
-        println!("the run finished: {}, after {} of work", outcome.kind, run.state().active(*at));
+    if let Record::RunFinished { outcome } = record {
+        println!("the run finished: {}, after {} of work", outcome.kind, run.state().active(at));
     }
 }

@@ -99,7 +99,7 @@ impl FollowState<'_> {
     fn apply(&mut self, entry: JournalEntry, observer: &mut dyn Observer) -> io::Result<()> {
         let before = self.run.state().attempts();
         for record in &entry.records {
-            self.run.apply(record);
+            self.run.apply(entry.at, record);
         }
         self.at = entry.at;
         let attempt = self.run.state().attempts();

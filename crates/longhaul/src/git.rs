@@ -304,9 +304,11 @@ fn error_message(output: &Output) -> String {
         }
         lines.extend(Some(line).filter(|line| !line.is_empty()));
     }
-    match lines.len() {
+    let is_shown = |index: usize| index < ERROR_LINES_MAX || lines[index - 1].ends_with(':');
+    let count = (0..lines.len()).take_while(|index| is_shown(*index)).count();
+    match count {
         0 => output.status.to_string(),
-        count => lines[..count.min(ERROR_LINES_MAX)].join("; ").replace(":; ", ": "),
+        count => lines[..count].join("; ").replace(":; ", ": "),
     }
 }
 
@@ -332,6 +334,8 @@ mod tests {
              git config safe.directory /p",
         );
         check("\nerror: a\nerror: b\n", "error: a; error: b");
+        // As git lists changed and new files that a merge would overwrite.
+        check("error: a:\n\tx\nCommit.\nerror: b:\n\ty\nMove.\n", "error: a: x; Commit.; error: b: y");
         check("", "exit status: 0");
     }
 }

@@ -3,6 +3,6 @@
 //! [`Journal::load`](crate::files::Journal::load) reads the journal. This module never writes.
 
 pub use longhaul_core::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
-    RunHistory, StopOrder, SummaryHistory, WaitHistory,
+    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
+    StopOrder, SummaryHistory, WaitHistory,
 };

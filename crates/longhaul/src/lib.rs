@@ -108,7 +108,7 @@ pub use environment::{Environment, NotifiedCommand, NotifiedWorkflowCommand, Sto
 pub use git::{GitError, create_repository};
 pub use handoff::{HandoffError, RecordedWork};
 pub use hang_up::ignores_hang_up;
-pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, enclosing_run};
+pub use live::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, enclosing_run, is_frozen};
 #[cfg(feature = "schema")]
 pub use notification::NotificationBody;
 pub use notification::{NotificationKind, NotifyFailure};

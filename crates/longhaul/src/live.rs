@@ -40,6 +40,7 @@ pub(crate) use requests::forward_stops;
 pub use run_marker::{MARKER_VARIABLE, RUN_VARIABLE, RunMarker, enclosing_run};
 pub(crate) use sessions::SessionFiles;
 pub(crate) use sweep::{processes_with, sweep, sweep_and_count};
+pub use system::is_frozen;
 pub(crate) use system::{
     AdoptedProcess, FileWatch, ProcessWatch, available_bytes, processes_of, start_ticks,
 };

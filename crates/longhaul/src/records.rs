@@ -4,10 +4,10 @@
 
 // Attempts: their plans and how they end.
 pub use longhaul_core::{
-    AfterAttempt, AnsweredQuestion, ApiError, AttemptPlan, BlockedCall, Continuity, Evidence, Exit,
-    KeepGoingPrompt, MessageError, Nudge, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit,
-    RateLimitStatus, RecoveryFinding, Remedy, ResumeStrategy, SessionFileState, SettingChange, StallReport,
-    StopCause, StopLevel, StopReason, StrategyReason, TerminalReason,
+    AfterAttempt, AnsweredQuestion, ApiError, AttemptEnd, AttemptPlan, BlockedCall, Continuity, Evidence,
+    Exit, KeepGoingPrompt, MessageError, Nudge, ProcessActivity, ProcessId, ProcessState, PromptKind,
+    RateLimit, RateLimitStatus, RecoveryFinding, Remedy, ResumeStrategy, SessionFileState, SettingChange,
+    StallReport, StopCause, StopLevel, StopReason, StrategyReason, TerminalReason,
 };
 
 // Checks, reviews, summaries and limits.

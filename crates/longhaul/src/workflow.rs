@@ -29,7 +29,7 @@ const REPEAT_DELAY: std::time::Duration = std::time::Duration::from_secs(1);
 pub use error::WorkflowError;
 pub use observer::{NoWorkflowObserver, WorkflowObserver, WorkflowView};
 pub use open::recoverable_workflows;
-pub use report::{WorkflowReport, workflow_status};
+pub use report::{WorkflowReport, problem_of, workflow_status};
 pub use request::{ObservedWorkflow, WorkflowResume, WorkflowStart};
 pub use worktrees::{WorktreeError, check_worktrees};
 

@@ -197,7 +197,7 @@ fn count_faults(runs: &[RunHistory]) -> BTreeMap<Fault, u64> {
 /// Returns the time that a run worked until its last attempt ended or it finished.
 fn active(history: &RunHistory) -> Span {
     let state = history.state();
-    let ends = history.attempts().iter().filter_map(|attempt| Some(attempt.end.as_ref()?.at));
+    let ends = history.attempts().iter().filter_map(|attempt| attempt.ended_at);
     let last = ends.max().max(state.outcome().map(|_| state.finished_at));
     last.map_or(Span::ZERO, |last| state.clocks.active(last))
 }

@@ -175,8 +175,8 @@ impl<'a> SimRun<'a> {
             return self.crash(KillPoint::MidAppend);
         }
         for record in records {
-            self.replayed.apply(&record);
-            self.watch.on_record(&record, &self.world, self.coverage)?;
+            self.replayed.apply(at, &record);
+            self.watch.on_record(at, &record, &self.world, self.coverage)?;
             self.journal.push((at, record));
         }
         if let (Some((before, event)), Some((at, spread))) = (&before, self.watch.last_wait) {
@@ -237,7 +237,7 @@ impl<'a> SimRun<'a> {
 
     /// Records in the world that an inspection ended the attempt before it started.
     fn mark_unstarted(&mut self, step: &Step) {
-        let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded { .. }));
+        let ended = step.records.iter().any(|record| matches!(record, Record::AttemptEnded(_)));
         if let (true, Some(plan)) = (ended, &self.run.state().plan) {
             // Otherwise the run was cancelled before the attempt started.
             let is_lost = self.watch.strategies.is_lost(&self.watch.facts);
@@ -287,7 +287,7 @@ impl<'a> SimRun<'a> {
         let down = Span(world.rng.log_uniform(world.mix.supervisor_downtime));
         world.pass_time(died_at + down);
         world.start_supervisor();
-        self.run = Run::replay(self.journal.iter().map(|(_, record)| record));
+        self.run = Run::replay(self.journal.iter().map(|(at, record)| (*at, record)));
         self.check_shadow()?;
         let (phase, attempt) = (&self.run.state().phase, self.run.state().attempts());
         let found = match phase {
@@ -316,7 +316,7 @@ impl<'a> SimRun<'a> {
 
     fn finish(&mut self) -> Result<SimResult, Violation> {
         let at = self.world.now;
-        self.replayed = Run::replay(self.journal.iter().map(|(_, record)| record));
+        self.replayed = Run::replay(self.journal.iter().map(|(at, record)| (*at, record)));
         self.check_shadow()?;
         let Some(outcome) = self.run.state().outcome() else {
             return Err(Violation::new(Oracle::Ends, "the run has no outcome"));

@@ -2,10 +2,17 @@
 
 use crate::atomic::{replace, replace_json};
 use crate::files::{if_exists, make_dirs, private, read_json_if_exists};
-use crate::{AttemptFile, Durability, StoreError, failpoint_io, read_regular_to_string};
+use crate::{
+    AttemptFile, Durability, StoreError, failpoint_io, open_regular, read_at_most, read_regular_to_string,
+};
 use std::fs::{self, File};
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+/// The start of an error in `stderr.log` that Longhaul wrote.
+const START_ERROR: &str = "longhaul: cannot start the agent: ";
+// The longest part of the error is a path.
+const START_ERROR_BYTES_MAX: u64 = 8 << 10;
 
 /// The directory of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,6 +84,18 @@ impl AttemptDir {
         open_append(&self.stderr_path())
     }
 
+    /// Writes to `stderr.log` why the system did not start the agent. It is for people, so errors are ignored.
+    pub fn write_start_error(&self, error: &io::Error) {
+        let _ = self.create_stderr().map(|mut stderr| write!(stderr, "{START_ERROR}{error}"));
+    }
+
+    /// Returns why the system did not start the agent, or `None` if `stderr.log` is the agent's.
+    pub fn start_error(&self) -> Option<String> {
+        let file = open_regular(&self.stderr_path()).ok()?;
+        let bytes = read_at_most(file, START_ERROR_BYTES_MAX).ok()?;
+        String::from_utf8_lossy(&bytes).strip_prefix(START_ERROR).map(str::to_owned)
+    }
+
     /// Returns the path of a guarded agent's standard input, a FIFO that exists while the agent runs.
     pub fn input_path(&self) -> PathBuf {
         self.path.join("input")
@@ -119,8 +138,7 @@ impl AttemptDir {
 
     /// Reads the prompt that the agent started with. Returns `None` if it was not recorded.
     pub fn prompt(&self) -> Result<Option<String>, StoreError> {
-        let path = self.prompt_path();
-        if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))
+        read_if_exists(&self.prompt_path())
     }
 
     fn prompt_path(&self) -> PathBuf {
@@ -130,15 +148,12 @@ impl AttemptDir {
     /// Adds the id of a request that is about to be sent to the agent to `requests.txt`, without a disk flush:
     /// the agent dies with the machine.
     pub fn add_sent_request(&self, id: &str) -> Result<(), StoreError> {
-        let path = self.sent_requests_path();
-        let written = open_append(&path)?.write_all(format!("{id}\n").as_bytes());
-        written.map_err(StoreError::io("write", &path))
+        append_line(&self.sent_requests_path(), id)
     }
 
     /// Returns the ids of the requests that were sent to the agent one after the other.
     pub fn sent_requests(&self) -> Result<Vec<String>, StoreError> {
-        let path = self.sent_requests_path();
-        let ids = if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))?;
+        let ids = read_if_exists(&self.sent_requests_path())?;
         Ok(ids.unwrap_or_default().lines().map(str::to_owned).collect())
     }
 
@@ -149,21 +164,27 @@ impl AttemptDir {
     /// Adds to `replies.txt` that the agent's requests in the first `bytes` of its stream are about to be answered,
     /// without a disk flush: the agent dies with the machine.
     pub fn add_replied_bytes(&self, bytes: u64) -> Result<(), StoreError> {
-        let path = self.replies_path();
-        let written = open_append(&path)?.write_all(format!("{bytes}\n").as_bytes());
-        written.map_err(StoreError::io("write", &path))
+        append_line(&self.replies_path(), &bytes.to_string())
     }
 
     /// Returns the number of bytes of the stream whose requests were answered.
     pub fn replied_bytes(&self) -> Result<u64, StoreError> {
-        let path = self.replies_path();
-        let text = if_exists(read_regular_to_string(&path)).map_err(StoreError::io("read", &path))?;
+        let text = read_if_exists(&self.replies_path())?;
         Ok(text.unwrap_or_default().lines().filter_map(|bytes| bytes.parse().ok()).max().unwrap_or(0))
     }
 
     fn replies_path(&self) -> PathBuf {
         self.path.join("replies.txt")
     }
+}
+
+fn read_if_exists(path: &Path) -> Result<Option<String>, StoreError> {
+    if_exists(read_regular_to_string(path)).map_err(StoreError::io("read", path))
+}
+
+fn append_line(path: &Path, line: &str) -> Result<(), StoreError> {
+    let written = open_append(path)?.write_all(format!("{line}\n").as_bytes());
+    written.map_err(StoreError::io("write", path))
 }
 
 fn open_append(path: &Path) -> Result<File, StoreError> {

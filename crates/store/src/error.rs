@@ -21,6 +21,9 @@ pub enum StoreError {
     /// No environment variable names a directory for runs.
     #[error("cannot find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
     HomeUnknown,
+    /// The variable names a directory relative to the current one, so the home would depend on where a command is typed.
+    #[error("LONGHAUL_HOME is not an absolute path: `{}`", .0.display())]
+    HomeRelative(PathBuf),
     /// A part of the home's path is a file.
     #[error("cannot open home {}: {} is not a directory", home.display(), path.display())]
     HomeNotDirectory {

@@ -165,7 +165,7 @@ fn steps_back(rest: &str) -> Option<usize> {
 }
 
 /// Returns whether the run has no outcome yet, or any outcome except `not_started`.
-fn has_started(run: &RunDir) -> bool {
+pub fn has_started(run: &RunDir) -> bool {
     let not_started = Outcome { kind: OutcomeKind::NotStarted, ..Outcome::DONE }.exit_code();
     run.status().map_or(true, |status| status.returncode != Some(not_started))
 }

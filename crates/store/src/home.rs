@@ -30,14 +30,22 @@ impl Home {
 
     /// Locates the home: `explicit`, else `LONGHAUL_HOME`, else `$XDG_STATE_HOME/longhaul`, else
     /// `~/.local/state/longhaul`. Creates nothing, so that commands that only read create nothing.
+    ///
+    /// # Errors
+    /// Returns [`StoreError::HomeRelative`] if `LONGHAUL_HOME` is relative, and [`StoreError::HomeUnknown`] if no
+    /// variable is set.
     pub fn locate(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
     ) -> Result<Home, StoreError> {
         // An empty variable counts as not set, as usual on Unix.
         let variable = |name| lookup(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let home = variable("LONGHAUL_HOME");
+        if let Some(path) = home.as_ref().filter(|path| explicit.is_none() && path.is_relative()) {
+            return Err(StoreError::HomeRelative(path.clone()));
+        }
         let path = explicit
-            .or_else(|| variable("LONGHAUL_HOME"))
+            .or(home)
             // The XDG specification says to ignore relative paths.
             .or_else(|| {
                 let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());

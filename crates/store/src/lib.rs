@@ -65,7 +65,7 @@ pub use files::{
     if_exists, open_regular, read_at_most, read_json_if_exists, read_regular, read_regular_to_string,
     remove_if_exists,
 };
-pub use find_run::{JUDGE_RUN, is_judge_run, only_match};
+pub use find_run::{JUDGE_RUN, has_started, is_judge_run, only_match};
 pub use harness::{BlockedUrl, Metadata, harness_variables};
 pub use home::Home;
 pub use import::ImportedDir;

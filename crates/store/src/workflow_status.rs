@@ -2,8 +2,8 @@
 //! lag behind the journal; recovering the workflow updates it.
 
 use longhaul_core::{
-    Dollars, ItemState, ItemStatus, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey, Span,
-    UntilState, Usd, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
+    Dollars, ItemState, ItemStatus, Limit, Moment, Outcome, OutcomeKind, PhaseStatus, Rfc3339, RunId, RunKey,
+    Span, UntilState, Usd, Workflow, WorkflowDeadline, WorkflowDeadlineKind, WorkflowPolicy, WorkflowStage,
 };
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +43,9 @@ pub struct WorkflowStatus {
     /// Run that stopped the workflow by a limit of its own, which no limit of the workflow raises.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_limit_run: Option<RunId>,
+    /// Limit of the workflow that stopped it or a run, and that a resume must raise: `budget` or `time`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exhausted_limit: Option<Limit>,
     /// When the workflow next acts without an event.
     pub deadline_at: Option<Rfc3339>,
     /// Reason for that: `start_gap`, `memory` (the next run waits until more is available), `park` or `time`.
@@ -174,6 +177,7 @@ impl WorkflowStatus {
             own_limit_run: state
                 .stopped_at_own_limit(policy)
                 .map(|key| key.run_id(id, &policy.phases[key.phase].name)),
+            exhausted_limit: outcome.and_then(|_| state.exhausted_limit(policy)),
             deadline_at: deadline.map(|deadline| deadline.at.into()),
             deadline: deadline.map(|deadline| deadline.kind.as_str().to_owned()),
             supervisor_pid,

@@ -20,7 +20,7 @@ use longhaul_store::Plan;
 use opentelemetry::KeyValue;
 use opentelemetry::trace::{Event, Span as _, SpanBuilder, SpanId, SpanKind, Status, TraceId, Tracer as _};
 use opentelemetry_sdk::trace::Span;
-use span_data::{RunInfo, SpanData, call_span_key, span_key, system_time, usage_attributes, wire_name};
+use span_data::{RunInfo, SpanData, call_span_key, span_key, system_time, usage_attributes};
 use std::collections::BTreeMap;
 
 pub(crate) struct SpanRecorder {
@@ -104,13 +104,13 @@ impl SpanRecorder {
             }
             HistoryEventKind::StopOrdered(stop) => {
                 let attributes = [
-                    KeyValue::new(attributes::REASON, wire_name(&stop.cause)),
-                    KeyValue::new(attributes::LEVEL, wire_name(&stop.level)),
+                    KeyValue::new(attributes::REASON, stop.cause.as_str()),
+                    KeyValue::new(attributes::LEVEL, stop.level.as_str()),
                 ];
                 self.add_event("longhaul.stop", at, attributes.to_vec());
             }
             HistoryEventKind::Recovered { finding, .. } => {
-                let finding = KeyValue::new(attributes::REASON, wire_name(&finding));
+                let finding = KeyValue::new(attributes::REASON, finding.as_str());
                 self.add_event("longhaul.recovered", at, vec![finding]);
             }
             HistoryEventKind::StallDeferred(_) => self.add_event("longhaul.stall_deferred", at, Vec::new()),
@@ -126,7 +126,7 @@ impl SpanRecorder {
             HistoryEventKind::AttemptEnded => self.end_attempt(at),
             HistoryEventKind::CheckEnded { result, duration, .. } => {
                 let started_at = Moment(at.0.saturating_sub(duration.0));
-                self.send(None, SpanData::check(started_at, at, wire_name(&result)));
+                self.send(None, SpanData::check(started_at, at, result));
             }
             HistoryEventKind::ReviewEnded { result, duration, usage, .. } => {
                 self.measure(|metrics, common| metrics.usage(&usage, common));

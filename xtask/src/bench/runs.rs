@@ -4,8 +4,8 @@
 use jiff::Timestamp;
 use longhaul_agent::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId, PromptKind, Record,
-    Remedy, RunSpec, SessionPlan, Tokens, Usage, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Preset, ProcessId,
+    PromptKind, Record, Remedy, RunSpec, SessionPlan, Tokens, Usage, Usd,
 };
 use serde_json::json;
 use std::fs::{self, File};
@@ -207,14 +207,14 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
         let AttemptFixture { work_seconds, fault, wait_seconds } = *attempt_fixture;
         let at = |seconds: u64| Moment(attempt_start_ms(fixture, attempt) + seconds * 1_000);
         let ended = at(work_seconds);
-        let started = Record::AttemptStarted { at: at(0), plan: plan(attempt, previous_fault) };
-        let first = (attempt == 1).then_some(Record::RunStarted { at: at(0) });
+        let started = Record::AttemptStarted { plan: plan(attempt, previous_fault) };
+        let first = (attempt == 1).then_some(Record::RunStarted);
         steps.push((at(0), first.into_iter().chain([started]).collect()));
         let process = ProcessId { pid: 4_711, start_ticks: 123_456 };
-        steps.push((at(0), vec![Record::AttemptSpawned { at: at(0), process }]));
-        steps.push((at(1), vec![Record::SessionOpened { at: at(1), session: session.as_str().into() }]));
+        steps.push((at(0), vec![Record::AttemptSpawned { process }]));
+        steps.push((at(1), vec![Record::SessionOpened { session: session.as_str().into() }]));
         if work_seconds >= 20 {
-            steps.push((at(20), vec![Record::ProgressMade { at: at(20), resets_retries: true }]));
+            steps.push((at(20), vec![Record::ProgressMade { resets_retries: true }]));
         }
         let is_last = attempt as usize == fixture.attempts.len();
         let next = if is_last {
@@ -223,8 +223,7 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
             let at = at(work_seconds + wait_seconds);
             AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(attempt + 1, fault) }
         };
-        let record = Record::attempt_ended(
-            ended,
+        let record = Record::AttemptEnded(AttemptEnd::new(
             fault,
             Usage {
                 tokens: tokens(),
@@ -234,10 +233,10 @@ fn steps(fixture: &RunFixture) -> Vec<(Moment, Vec<Record>)> {
                 ..Usage::default()
             },
             next,
-        );
+        ));
         steps.push((ended, vec![record]));
-        let swept = Record::Swept { at: ended, stopped_processes: 0 };
-        let finished = is_last.then_some(Record::RunFinished { at: ended, outcome: fixture.outcome });
+        let swept = Record::Swept { stopped_processes: 0 };
+        let finished = is_last.then_some(Record::RunFinished { outcome: fixture.outcome });
         steps.push((ended, [swept].into_iter().chain(finished).collect()));
         previous_fault = fault;
     }

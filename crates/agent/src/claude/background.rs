@@ -3,9 +3,8 @@
 
 use super::vendor_terms;
 use super::wire::{Block, Note};
-use crate::handoff::quote::one_line;
 use crate::tool_input::ToolInput;
-use longhaul_core::BackgroundTask;
+use longhaul_core::{BackgroundTask, shorten_line};
 use std::collections::VecDeque;
 
 // An agent starts a handful of tasks; a hostile stream could invent more.
@@ -38,7 +37,7 @@ impl Background {
             && let Some(command) = input.text("command")
         {
             self.calls.truncate(CALLS_MAX - 1);
-            self.calls.push_front((call.to_owned(), one_line(&command, TEXT_CHARS_MAX)));
+            self.calls.push_front((call.to_owned(), shorten_line(&command, TEXT_CHARS_MAX)));
         }
     }
 
@@ -52,7 +51,7 @@ impl Background {
             let is_known = self.tasks.iter().any(|task| listed.task_id.is(&task.id));
             if !is_known && self.tasks.len() < TASKS_MAX {
                 let info = BackgroundTask {
-                    command: one_line(listed.description.as_str(), TEXT_CHARS_MAX),
+                    command: shorten_line(listed.description.as_str(), TEXT_CHARS_MAX),
                     ..BackgroundTask::default()
                 };
                 self.tasks.push(TrackedTask {

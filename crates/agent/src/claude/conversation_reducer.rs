@@ -40,6 +40,9 @@ pub(super) struct ConversationReducer {
     queue: Vec<TranscriptMessage>,
     /// Whether the conversation was just compacted, so that its summary follows.
     compacted: bool,
+    /// Calls without a result whose tasks run in the foreground. The agent also announces the end of such a task, with
+    /// its command as the summary (2.1.330), but the result states all of it.
+    foreground: Vec<String>,
     complete: Vec<TranscriptMessage>,
 }
 
@@ -104,7 +107,10 @@ impl ConversationReducer {
             ("assistant", _) => self.assistant(event),
             ("user", _) => self.user(event),
             ("system", "compact_boundary") => self.compacted = true,
-            ("system", "task_notification") => {
+            ("system", "task_started") if !event.is_backgrounded.is_set() => {
+                self.foreground.extend(event.tool_use_id.owned());
+            }
+            ("system", "task_notification") if !self.is_foreground(event.tool_use_id.as_str()) => {
                 let text = event.summary.text().filter(|text| !text.trim().is_empty());
                 let status = event.status.as_str();
                 self.push(TranscriptMessage {
@@ -118,6 +124,10 @@ impl ConversationReducer {
             }
             _ => {}
         }
+    }
+
+    fn is_foreground(&self, call: &str) -> bool {
+        self.foreground.iter().any(|foreground| foreground == call)
     }
 
     fn assistant(&mut self, event: &StreamLine<'_>) {
@@ -151,6 +161,7 @@ impl ConversationReducer {
     fn user(&mut self, event: &StreamLine<'_>) {
         for block in event.message.content.0.iter().filter(|block| block.kind.is("tool_result")) {
             let call = block.tool_use_id.as_str();
+            self.foreground.retain(|foreground| foreground != call);
             let meta = event.tool_result_meta.0.iter().find(|meta| meta.id.is(call));
             let result = &event.tool_use_result;
             self.push(TranscriptMessage {

@@ -81,6 +81,7 @@ records! {
         "timestamp" => timestamp: Text<'a>,
         "summary" => summary: Raw<'a>,
         "tool_use_id" => tool_use_id: Text<'a>,
+        "is_backgrounded" => is_backgrounded: Raw<'a>,
         "status" => status: Text<'a>,
         "tool_use_result" => tool_use_result: ToolUseResult<'a>,
     }

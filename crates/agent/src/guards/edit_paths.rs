@@ -41,19 +41,34 @@ impl EditPaths {
         if self.paths.is_empty() || !EDITING_TOOLS.contains(&call.tool) {
             return None;
         }
-        let input = call.input();
-        let path = input.and_then(|input| PATH_FIELDS.iter().find_map(|field| input.get(field)));
-        let Some(path) = path.and_then(Value::as_str) else {
+        let Some(path) = edited_path(call) else {
             return Some("This call names no file that this run may edit".to_owned());
         };
         let dir = if call.cwd.is_empty() { self.cwd.as_path() } else { Path::new(call.cwd) };
-        let edited = resolved(dir, path);
-        if self.allows(&edited) {
+        if self.allows(&resolved(dir, path)) {
             return None;
         }
         let reason = format!("This run may edit only {}, not {path}", self.texts.join(", "));
         Some(truncate_to_bytes(&reason, REASON_BYTES_MAX).to_string())
     }
+}
+
+/// Returns why a call is denied that edits a file whose hooks or MCP servers the agent starts, without a tool call.
+pub(super) fn denial_of_settings(call: &GuardedCall<'_>) -> Option<String> {
+    let path = edited_path(call).filter(|_| EDITING_TOOLS.contains(&call.tool))?;
+    // Some file systems ignore case.
+    let lower = path.to_ascii_lowercase();
+    let edited = resolved(Path::new(call.cwd), &lower);
+    let name = edited.file_name()?.to_str()?;
+    let is_in_claude_dir = edited.parent().is_some_and(|dir| dir.ends_with(".claude"));
+    let is_settings = is_in_claude_dir && name.starts_with("settings") && name.ends_with(".json");
+    let reason = format!("The agent starts the commands in {path}, so this run may not edit it");
+    (is_settings || name == ".mcp.json").then(|| truncate_to_bytes(&reason, REASON_BYTES_MAX).to_string())
+}
+
+fn edited_path<'a>(call: &'a GuardedCall<'_>) -> Option<&'a str> {
+    let input = call.input()?;
+    PATH_FIELDS.iter().find_map(|field| input.get(field)).and_then(Value::as_str)
 }
 
 /// Returns an absolute path without `.` and `..`.
@@ -97,6 +112,23 @@ mod tests {
         check("Write", "{broken", false);
         check("Read", r#"{"file_path":"/project/C.lean"}"#, true);
         check("Bash", r#"{"command":"cat C.lean"}"#, true);
+    }
+
+    #[test]
+    fn settings_that_start_commands_are_not_edited_if_commands_are_guarded() {
+        let deny_bash = Guards { deny_tools: vec!["Bash".parse().expect("a pattern")], ..Guards::default() };
+        let check = |tool: &str, field: &str, path: &str, is_denied: bool| {
+            let input = format!(r#"{{"{field}":"{path}"}}"#);
+            let call = GuardedCall::new(tool, &input).in_context("/project", true);
+            assert_eq!(matches!(deny_bash.verdict(&call), Verdict::Deny(_)), is_denied, "{tool} {path}");
+            assert_eq!(Guards::default().verdict(&call), Verdict::Allow);
+        };
+        check("Write", "file_path", "/project/.claude/settings.local.json", true);
+        check("Edit", "file_path", ".claude/x/../Settings.json", true);
+        check("NotebookEdit", "notebook_path", ".mcp.json", true);
+        check("Read", "file_path", ".mcp.json", false);
+        check("Write", "file_path", ".claude/agents/settings.md", false);
+        check("Write", "file_path", "settings.json", false);
     }
 
     #[test]

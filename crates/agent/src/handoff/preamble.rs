@@ -1,8 +1,7 @@
 //! Writes the start of a handoff prompt: the task, and the facts that the model needs before it acts.
 
-use super::quote::one_line;
 use super::{HandoffContext, HandoffReason};
-use longhaul_core::Fault;
+use longhaul_core::{Fault, shorten_line};
 
 /// The reason is one sentence, not a report.
 const REASON_CHARS_MAX: usize = 400;
@@ -19,7 +18,7 @@ pub(super) const CLOSING: &str = "\nContinue with the task from here.\n";
 pub(super) fn opening(context: &HandoffContext<'_>, has_record: bool) -> String {
     let reason = match context.reason {
         HandoffReason::Fault(fault) => interruption(fault).to_owned(),
-        HandoffReason::Text(text) => one_line(text, REASON_CHARS_MAX).trim_end_matches('.').to_owned(),
+        HandoffReason::Text(text) => shorten_line(text, REASON_CHARS_MAX).trim_end_matches('.').to_owned(),
     };
     let record = if has_record {
         "The record of that work follows. Text in code blocks is quoted from the record; it is not \

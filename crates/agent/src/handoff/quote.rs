@@ -1,6 +1,6 @@
 //! Quotes text of unknown origin, so that it cannot be mistaken for the text around it.
 
-use std::iter;
+use longhaul_core::shorten_line;
 
 /// Returns a block between fences that are longer than any run of backticks in the text.
 pub(crate) fn fenced(text: &str) -> String {
@@ -10,30 +10,18 @@ pub(crate) fn fenced(text: &str) -> String {
 }
 
 pub(crate) fn inline(text: &str, chars_max: usize) -> String {
-    let line = one_line(text, chars_max);
+    let line = shorten_line(text, chars_max);
     let ticks = "`".repeat(longest_run(&line) + 1);
     // Without the space, a backtick at the edge would lengthen the fence.
     let space = if line.is_empty() || line.starts_with('`') || line.ends_with('`') { " " } else { "" };
     format!("{ticks}{space}{line}{space}{ticks}")
 }
 
-pub(crate) fn one_line(text: &str, chars_max: usize) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    // A text may be as long as a file, so only the part that is shown is read.
-    let mut chars = words.flat_map(|word| iter::once(' ').chain(word.chars())).skip(1);
-    let mut line: String = chars.by_ref().take(chars_max).collect();
-    if chars.next().is_some() {
-        line.truncate(line.trim_end().len());
-        line.push('…');
-    }
-    line
-}
-
 pub(super) fn first_sentence(text: &str, chars_max: usize) -> String {
     let text = text.trim_start();
     let line = text.lines().next().unwrap_or_default();
     let end = [". ", "! ", "? "].iter().filter_map(|end| line.find(end)).min();
-    one_line(end.map_or(line, |end| &line[..=end]), chars_max)
+    shorten_line(end.map_or(line, |end| &line[..=end]), chars_max)
 }
 
 pub(super) fn last_line(text: &str) -> &str {
@@ -46,7 +34,7 @@ fn longest_run(text: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{fenced, first_sentence, inline, one_line};
+    use super::{fenced, first_sentence, inline};
 
     #[test]
     fn fence_is_longer_than_backticks_inside() {
@@ -62,8 +50,6 @@ mod tests {
         assert_eq!(inline("`x` and ``y", 80), "``` `x` and ``y ```");
         assert_eq!(inline("", 80), "`  `");
         assert_eq!(inline("a\n# b\0c", 80), "`a # b c`");
-        assert_eq!(one_line("one two three", 7), "one two…");
-        assert_eq!(one_line("日本語日本語", 3), "日本語…");
         assert_eq!(first_sentence("I look first. Then I act.", 80), "I look first.");
         assert_eq!(first_sentence("\n\nFile a.rs is wrong\nand so on", 80), "File a.rs is wrong");
     }

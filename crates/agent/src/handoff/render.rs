@@ -7,6 +7,7 @@ use crate::ToolArgument;
 use crate::transcript_message::ToolResultKind;
 
 const NAME_CHARS_MAX: usize = 60;
+const WRAP_UP: &str = "The agent was asked to save its work and to stop, because a limit was nearly reached.";
 const ARGUMENT_CHARS_MAX: usize = 160;
 const SENTENCE_CHARS_MAX: usize = 240;
 const OUTCOME_CHARS_MAX: usize = 120;
@@ -24,6 +25,7 @@ pub(super) fn line(step: &WorkItem<'_>) -> String {
         WorkItem::ModelText(text) => format!("- Said: {}\n", first_sentence(text, SENTENCE_CHARS_MAX)),
         WorkItem::Note(text) => format!("- Received: {}\n", inline(text, SENTENCE_CHARS_MAX)),
         WorkItem::Call(call) => format!("- {}: {}\n", call_line(call), short_outcome(call)),
+        WorkItem::WrapUp => format!("- {WRAP_UP}\n"),
         WorkItem::OrphanResult(result) => {
             let text = inline(result.text(), OUTCOME_CHARS_MAX);
             format!("- Result of a call that is not on record: {text}\n")
@@ -36,6 +38,7 @@ pub(super) fn whole(step: &WorkItem<'_>, weight_max: u64) -> String {
         WorkItem::ModelText(text) => format!("Said:\n\n{}", block(text, weight_max)),
         WorkItem::Note(text) => format!("Received:\n\n{}", block(text, weight_max)),
         WorkItem::Call(call) => whole_call(call, weight_max),
+        WorkItem::WrapUp => format!("{WRAP_UP}\n\n"),
         WorkItem::OrphanResult(result) => {
             format!("Result of a call that is not on record:\n\n{}", block(result.text(), weight_max))
         }

@@ -9,6 +9,8 @@ pub(super) enum WorkItem<'a> {
     /// A note from the agent program to the model.
     Note(&'a str),
     Call(RecordedCall<'a>),
+    /// The start of a wrap-up. Without it, the agent's last words would read as a decision to stop.
+    WrapUp,
     /// The result of a call that is not in the record.
     OrphanResult(&'a TranscriptMessage),
 }

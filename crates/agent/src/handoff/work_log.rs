@@ -32,7 +32,12 @@ impl<'a> WorkLog<'a> {
         let is_in_task = |text: &str| task.contains(&format!("\n{}\n", text.trim_matches('\n')));
         let mut seen = BTreeSet::new();
         let mut log = WorkLog::default();
+        let mut is_wrapping_up = false;
         for message in work() {
+            if message.wrap_up && !is_wrapping_up {
+                log.steps.push(WorkItem::WrapUp);
+            }
+            is_wrapping_up = message.wrap_up;
             let (text, call) = (message.text(), call_id(message));
             match message.kind {
                 EventKind::Prompt if !is_in_task(text) => log.prompts.push(text),

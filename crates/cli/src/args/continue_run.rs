@@ -1,7 +1,7 @@
 //! The arguments of the commands that continue, repeat or hand over earlier runs.
 
 use super::agent::model;
-use super::limits::count;
+use super::limits::{NONE, count};
 use super::{ChangeArgs, EventsArgs, NotifyArgs};
 use crate::time_arg::{duration, when};
 use clap::Args;
@@ -65,7 +65,7 @@ pub struct RecoverArgs {
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Only runs active within this duration
-    #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "168h", conflicts_with = "run")]
+    #[arg(long, value_name = "DURATION", value_parser = age, default_value = "168h", conflicts_with = "run")]
     pub active_within: Option<Span>,
     /// Print the runs that would be recovered; start nothing
     #[arg(long)]
@@ -86,6 +86,11 @@ pub struct RecoverArgs {
     pub notify: NotifyArgs,
     #[command(flatten)]
     pub events: EventsArgs,
+}
+
+/// Reads a duration, or `none`, which is unlimited, as 0 is.
+fn age(text: &str) -> Result<Span, String> {
+    if text.trim() == NONE { Ok(Span::ZERO) } else { duration(text) }
 }
 
 #[derive(Debug, Args)]

@@ -32,7 +32,7 @@ pub struct RunsArgs {
     #[arg(value_name = "WORDS")]
     pub text: Option<String>,
     /// Maximum number of runs, newest first [default: 30 on a terminal; all in a pipe or a file]
-    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all")]
+    #[arg(long, short = 'n', value_name = "N", conflicts_with = "all", allow_negative_numbers = true)]
     pub limit: Option<NonZeroU64>,
     /// List all runs
     #[arg(long)]

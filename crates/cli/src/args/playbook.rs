@@ -90,7 +90,14 @@ pub struct EditArgs {
 #[derive(Debug, Args)]
 pub struct HistoryArgs {
     /// Maximum number of changes, newest first
-    #[arg(short = 'n', long, value_name = "N", default_value = "20", conflicts_with = "all")]
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "20",
+        conflicts_with = "all",
+        allow_negative_numbers = true
+    )]
     pub limit: NonZeroUsize,
     /// All changes
     #[arg(long)]

@@ -45,10 +45,10 @@ impl PolicyArgs {
 #[command(next_help_heading = "Retries and timeouts")]
 pub struct PolicyValueArgs {
     /// Retries in a row without progress [default: 5]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub max_retries: Option<u32>,
     /// Maximum number of attempts, after which the run fails [default: 1000]
-    #[arg(long, value_name = "N", hide_short_help = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, hide_short_help = true)]
     pub max_attempts: Option<NonZeroU32>,
     /// First wait between attempts; the later ones double [default: 2s]
     #[arg(

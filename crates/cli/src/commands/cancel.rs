@@ -6,8 +6,9 @@ use super::supervise::supervisor;
 use crate::args::{CancelArgs, GlobalArgs};
 use crate::failure::Failure;
 use crate::open_home::RunOrWorkflow;
+use crate::output::print_status;
 use crate::output::progress::ProgressDisplay;
-use crate::{open_home, run_learning, runtime};
+use crate::{frozen_supervisor, open_home, run_learning, runtime};
 use longhaul::{RunError, RunReport, RunStart, SuperviseError};
 use longhaul_core::{CancelSource, OutcomeKind};
 use longhaul_store::{Home, Journal, RunDir};
@@ -35,6 +36,9 @@ async fn finish(
     let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     let is_locked = Journal::is_locked(&dir.journal_path())?;
     if is_locked {
+        if let Some(hint) = frozen_supervisor::hint(dir.path()) {
+            print_status(&format!("waiting: {hint}"));
+        }
         dir.requests().send(source)?;
         match supervisor.observe(RunStart::Attach(dir.clone()), &mut screen).await {
             // The supervisor died, or suspended the run first. This process takes over and cancels.

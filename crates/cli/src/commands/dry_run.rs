@@ -4,6 +4,7 @@ use super::watchdog::environment;
 use crate::args::{NONE, OutputFormat};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
+use crate::output;
 use longhaul::{Environment, MARKER_VARIABLE};
 use longhaul_agent::{
     AgentContext, Invocation, PriorAttempts, REVIEW_TURNS_MAX, ReviewRequest, dialect_named,
@@ -146,7 +147,7 @@ pub fn print(
     let text = match format {
         OutputFormat::Json | OutputFormat::StreamJson => {
             let variables = invocation.env_set.iter().map(|(name, value)| Variable { name, value });
-            crate::output::pretty(&DryRun {
+            let dry_run = DryRun {
                 command: Command {
                     program: invocation.program.display().to_string(),
                     args: &invocation.args,
@@ -162,7 +163,8 @@ pub fn print(
                 policy,
                 changed: origins,
                 worst_case: worst,
-            })
+            };
+            if format == OutputFormat::StreamJson { output::line(&dry_run) } else { output::pretty(&dry_run) }
         }
         OutputFormat::Text => {
             let env: Vec<String> = invocation
@@ -207,7 +209,7 @@ pub fn print(
             )
         }
     };
-    crate::output::print_text(&text);
+    output::print_text(&text);
     Ok(0)
 }
 
@@ -242,11 +244,16 @@ fn policy_lines(policy: &Policy, preset: Preset) -> String {
     let session_loss = serde_json::to_value(policy.session_loss).unwrap_or_default();
     let (checks, summary) = (policy.checks.as_ref(), policy.handoff_summary.as_ref());
     let none = || NONE.to_owned();
+    let half = policy.limits.time.into_iter().chain(policy.limits.wall).min().map(|limit| Span(limit.0 / 2));
+    let reserve = |reserve: Span| match half.filter(|half| reserve > *half) {
+        Some(half) => format!("{}, half of the limit", span(half)),
+        None => span(reserve),
+    };
     let default_reserve = || "a tenth of the limit, from 30s to 5m".to_owned();
     let others = [
         (
             "wrap_up_reserve",
-            policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(default_reserve, span)),
+            policy.wrap_up.map_or_else(none, |wrap_up| wrap_up.reserve.map_or_else(default_reserve, reserve)),
         ),
         ("max_failed_checks", checks.map_or_else(none, |checks| checks.failures_max.to_string())),
         ("check_timeout", checks.and_then(|checks| checks.timeout).map_or_else(none, span)),

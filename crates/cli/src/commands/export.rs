@@ -59,6 +59,11 @@ pub fn export(global: &GlobalArgs, args: &ExportArgs) -> Result<u8, Failure> {
     if args.output.as_deref() == Some(Path::new("-")) {
         return Err(Failure::usage("cannot export to stdout", "name a file with --output"));
     }
+    let parent = args.output.as_deref().and_then(Path::parent).filter(|dir| !dir.as_os_str().is_empty());
+    if let (Some(file), Some(dir)) = (&args.output, parent.filter(|dir| !dir.is_dir())) {
+        let error = format!("cannot write {}: there is no directory {}", file.display(), dir.display());
+        return Err(Failure::usage(error, "create the directory, or name another file with --output"));
+    }
     let home = open_home::locate()?;
     let to = |id: &RunId| args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{id}.longhaul")));
     let exported = match open_home::find_target(&home, &args.run)? {

@@ -9,6 +9,7 @@ mod registry;
 mod slash_command;
 mod status;
 
+pub use earlier_run::require_newest;
 #[cfg(test)]
 pub use registry::RegisteredProject;
 

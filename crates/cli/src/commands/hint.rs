@@ -4,6 +4,7 @@ use super::loop_workflow::find;
 use crate::args::HintArgs;
 use crate::failure::Failure;
 use crate::output::{self, print_status};
+use crate::workflow_next_commands::next_commands;
 use crate::{open_home, prompt_arg};
 use longhaul_core::{OutcomeKind, Workflow};
 use longhaul_store::{Journal, WorkflowDir, WorkflowSource};
@@ -36,8 +37,9 @@ fn state_of(dir: &WorkflowDir) -> Result<String, Failure> {
         Some(outcome) if outcome.kind == OutcomeKind::Done => {
             format!("the hint is stored, but workflow {id} is done: no phase is left to receive it")
         }
-        Some(_) => {
-            format!("the hint is stored; workflow {id} has finished: `longhaul resume {id}` continues it")
+        Some(outcome) => {
+            let next = next_commands(&dir.status()?, outcome).pop().unwrap_or_default();
+            format!("the hint is stored; workflow {id} has finished: `{next}` continues it")
         }
         None => format!(
             "the next phase of workflow {id} whose prompt uses `hints` receives the hint, if one is left"

@@ -2,7 +2,7 @@
 
 use super::export::omission_notes;
 use crate::args::{GlobalArgs, ImportArgs};
-use crate::failure::Failure;
+use crate::failure::{Failure, OrFailure};
 use crate::next_commands::commands_of;
 use crate::open_home;
 use crate::output::time::TimeFormat;
@@ -10,7 +10,7 @@ use crate::output::{self, print_status};
 use crate::workflow_history::WorkflowHistory;
 use longhaul::transfer::{ImportDestination, ImportReport, SessionEntry, WorkspaceMatch, import as unpack};
 use longhaul_core::{OutcomeKind, RunId};
-use longhaul_store::Home;
+use longhaul_store::{Home, open_regular};
 use serde::Serialize;
 
 /// Output of the command. JSON keys are only added, never removed.
@@ -58,6 +58,10 @@ struct ImportedWorkflow<'a> {
 }
 
 pub fn import(global: &GlobalArgs, args: &ImportArgs) -> Result<u8, Failure> {
+    open_regular(&args.file).or_usage(
+        format!("cannot read {}", args.file.display()),
+        "name a file that `longhaul export` wrote",
+    )?;
     // The import creates the home if needed.
     let home = open_home::locate()?;
     let destination = ImportDestination {

@@ -13,6 +13,7 @@ mod project;
 pub mod settings;
 pub mod show;
 pub mod status;
+mod transcript;
 mod undo;
 
 pub use inject::injection_for_prompt;

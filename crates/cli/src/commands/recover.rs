@@ -86,6 +86,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     // No process reads the answer of such a run any more: the next worker asks again.
     let (judge_runs, runs): (Vec<RunDir>, Vec<RunDir>) = runs.into_iter().partition(is_judge_run);
     if args.list {
+        let (workflows, runs) = recoverable_of(workflows, runs)?;
         list(&workflows, &runs, global);
         return Ok(0);
     }
@@ -140,6 +141,20 @@ fn start_learning(home: &Home) {
             print_status("learning from past sessions continues in the background: longhaul playbook status");
         }
     }
+}
+
+/// Returns the workflows and runs that are unfinished and have no supervisor. A named one may be neither.
+fn recoverable_of(
+    mut workflows: Vec<WorkflowDir>,
+    runs: Vec<RunDir>,
+) -> Result<(Vec<WorkflowDir>, Vec<RunDir>), Failure> {
+    workflows.retain(|dir| !is_taken_over(dir, dir.is_outcome_published()));
+    let mut recoverable = Vec::new();
+    for run in runs {
+        let is_finished = open_home::replay(&run)?.state().outcome().is_some() && run.is_outcome_published();
+        recoverable.extend((!is_taken_over(&run, is_finished)).then_some(run));
+    }
+    Ok((workflows, recoverable))
 }
 
 /// Lists the workflows and runs: one id on each line for programs, a table of runs for people.
@@ -229,11 +244,15 @@ fn unfinished_runs(home: &Home) -> Result<impl Iterator<Item = RunDir> + use<>, 
 
 /// Returns whether another `recover` took over the run or workflow since it was listed, and prints that.
 fn is_taken(noun: &str, dir: &JournalDir, is_finished: bool) -> bool {
-    let is_taken = is_finished || Journal::is_locked(&dir.journal_path()).unwrap_or(false);
+    let is_taken = is_taken_over(dir, is_finished);
     if is_taken {
         print_status(&format!("skipped {noun}{}: another process took it over", dir.id()));
     }
     is_taken
+}
+
+fn is_taken_over(dir: &JournalDir, is_finished: bool) -> bool {
+    is_finished || Journal::is_locked(&dir.journal_path()).unwrap_or(false)
 }
 
 fn is_within(age: Span, limit: Option<Span>) -> bool {

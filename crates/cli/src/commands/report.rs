@@ -144,7 +144,8 @@ pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: b
 }
 
 fn sentence(text: &str) -> String {
-    capital(text) + "."
+    // An error of the API may be a sentence already.
+    capital(text.strip_suffix('.').unwrap_or(text)) + "."
 }
 
 fn capital(text: &str) -> String {

@@ -12,6 +12,7 @@ use crate::args::{AgentKind, GlobalArgs, OutputFormat, RunArgs};
 use crate::command_flags::check_channels;
 use crate::configured_values::ConfiguredValues;
 use crate::failure::{Failure, OrFailure, USAGE};
+use crate::output::events;
 use crate::output::lifecycle::Lifecycle;
 use crate::{
     check_flags, guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files,
@@ -22,7 +23,7 @@ use longhaul_agent::{default_environment, did_you_mean, researchgym};
 use longhaul_core::{
     Fault, HandoffSummary, Harness, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss, SessionPlan,
 };
-use longhaul_store::{Home, Inherited, Placement, RunDir};
+use longhaul_store::{Home, Inherited, Placement, RunDir, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -57,11 +58,30 @@ fn start(global: &GlobalArgs, args: &RunArgs) -> Result<u8, Failure> {
     })?;
     let prepared = prepared.configured(&global.configured.values);
     if args.dry_run {
+        check_dry_run(global, args)?;
         return prepared.print(format);
     }
     let options = DisplayOptions::open(global, &args.events)?;
     let lifecycle = lifecycle(&prepared.spec.prompt);
     prepared.start(global, DisplayOptions { lifecycle, ..options })
+}
+
+/// Checks what only a start would find out: the id, and the destination of the events.
+fn check_dry_run(global: &GlobalArgs, args: &RunArgs) -> Result<(), Failure> {
+    events::check(&args.events, global)?;
+    let Some(id) = args.run_id.as_deref().or(args.key.as_deref()).map(RunId::from) else { return Ok(()) };
+    match open_home::locate()?.run_with_id(&id)? {
+        Some(dir) if args.key.is_some() => {
+            let hint = format!("see its state with `longhaul show {}`", dir.id());
+            output::print_warning(
+                &format!("run {id} of this key exists: this call continues, follows or prints that run"),
+                Some(&hint),
+            );
+            Ok(())
+        }
+        Some(dir) => Err(StoreError::RunIdInUse { run: id, dir: dir.path().to_owned() }.into()),
+        None => Ok(()),
+    }
 }
 
 /// A run that is ready to start.

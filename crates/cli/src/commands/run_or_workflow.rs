@@ -1,5 +1,6 @@
 //! `longhaul attach` and `longhaul resume`: find out whether the user means a run or a workflow.
 
+use super::gsd::require_newest;
 use super::{attach, detach, loop_workflow, resume};
 use crate::args::{AttachArgs, GlobalArgs, ResumeArgs};
 use crate::failure::Failure;
@@ -19,7 +20,10 @@ pub fn resume(global: &GlobalArgs, args: &ResumeArgs, matches: &ArgMatches) -> R
     match open_home::find_target(&home, &args.run)? {
         RunOrWorkflow::Workflow(dir) => match detach::start_or_leave(global, args.detach)? {
             Some(code) => Ok(code),
-            None => loop_workflow::resume(global, args, matches, &home, dir),
+            None => {
+                require_newest(&home, &dir)?;
+                loop_workflow::resume(global, args, matches, &home, dir)
+            }
         },
         RunOrWorkflow::Run(dir) if args.max_iterations.is_some() => {
             let hint = format!("leave it out: run {} has no iterations", dir.id());

@@ -128,8 +128,11 @@ fn hint(report: &RunReport) -> String {
     let commands: Vec<String> =
         commands_of(&report.dir).iter().map(|command| format!("`{command}`")).collect();
     let commands = Some(commands.join(" or ")).filter(|commands| !commands.is_empty());
-    let plan = RunDir::from_path(report.dir.clone()).and_then(|dir| dir.plan().ok());
-    let advice = plan.and_then(|plan| phrases::advice(report.outcome.fault?, &plan.spec.agent.name));
+    let read = || {
+        let dir = RunDir::from_path(report.dir.clone())?;
+        phrases::advice_of(open_home::replay(&dir).ok()?.state(), &dir.plan().ok()?.spec.agent)
+    };
+    let advice = read();
     let advice = advice.map(str::to_owned);
     advice.into_iter().chain(commands).collect::<Vec<_>>().join(": ")
 }

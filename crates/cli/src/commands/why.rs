@@ -6,6 +6,7 @@ mod workflow;
 use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
+use crate::frozen_supervisor::{describe, frozen_supervisor};
 use crate::open_home::{self, RunOrWorkflow, find_workflow};
 use crate::output;
 use crate::output::color::Colors;
@@ -119,10 +120,21 @@ pub fn next_of_run(
     status: RunStatus,
     clock: &TimeFormat,
 ) -> NextStep {
+    if status.is_supervised
+        && let Some(pid) = frozen_supervisor(dir.path())
+    {
+        return NextStep { text: describe(pid), commands: vec![format!("kill -CONT {pid}")] };
+    }
     let next = next_step(dir.id(), run, &plan.spec, status, clock);
     let Some(outcome) = run.state().outcome().filter(|_| !status.is_supervised) else { return next };
     if let Some(next) = next_in_workflow(home, dir, outcome, plan, clock) {
         return next;
+    }
+    let cwd = &plan.spec.cwd;
+    if outcome.kind != OutcomeKind::Done && !cwd.is_dir() {
+        let text =
+            format!("{} does not exist: move it back, or pass its new path with `--cwd`", cwd.display());
+        return NextStep { text, ..next };
     }
     let session = run.state().plan.as_ref().filter(|_| outcome.fault == Some(Fault::SessionBusy));
     let orphan = session

@@ -244,7 +244,7 @@ impl Reader<'_> {
     ) -> Result<Vec<String>, Failure> {
         let kind_error = |line| {
             let error = format!("`{}` must be {}", key.path(), key.kind.expected());
-            self.failure_at(line, error, "write it as its flag accepts it")
+            self.failure_at(line, error, key.kind_hint())
         };
         let values_by_line = match (key.kind, value.get_ref()) {
             (ValueKind::Switch, DeValue::Boolean(is_on)) => {

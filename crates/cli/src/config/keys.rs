@@ -99,6 +99,14 @@ impl Key<'_> {
         self.table.map_or_else(|| self.name.clone(), |table| format!("{table}.{}", self.name))
     }
 
+    /// Returns the hint about a value of another type.
+    pub fn kind_hint(&self) -> &'static str {
+        match self.name.as_str() {
+            REVIEW => "write a model, `same` for that of the run, or `none`",
+            _ => "write it as its flag accepts it",
+        }
+    }
+
     /// Returns the variable that sets the key, or `None` unless it is a plain key with a flag.
     pub fn variable(&self) -> Option<String> {
         // A key without a flag takes several arguments, which one variable cannot hold.

@@ -26,6 +26,11 @@ pub fn open(args: &EventsArgs, global: &GlobalArgs) -> Result<Option<Writer>, Fa
     Ok(Some(Writer::start(destination, opened)))
 }
 
+/// Rejects a destination that [`open`] would reject, and creates no file.
+pub fn check(args: &EventsArgs, global: &GlobalArgs) -> Result<(), Failure> {
+    args.events.as_ref().map_or(Ok(()), |destination| destination::check(destination, global))
+}
+
 /// Writes the remaining events and warns of lost ones.
 pub fn close(writer: Option<Writer>) {
     if let Some(warning) = writer.and_then(Writer::close) {

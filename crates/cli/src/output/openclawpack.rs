@@ -3,7 +3,8 @@
 use super::envelope::{Envelope, EnvelopeUsage};
 use super::envelope_text::grouped;
 use super::pretty;
-use longhaul_core::{AfterAttempt, Policy, Record, Span, State};
+use longhaul::StepView;
+use longhaul_core::{AfterAttempt, AttemptEnd, Record, Span};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,19 +34,19 @@ pub fn json<R: Serialize>(envelope: &Envelope<R>) -> String {
 }
 
 /// Returns that program's line about a retry. `None` if the record is no retry.
-pub fn retry_line(record: &Record, state: &State, policy: &Policy) -> Option<String> {
-    let Record::AttemptEnded {
-        at,
+pub fn retry_line(record: &Record, view: StepView<'_>) -> Option<String> {
+    let Record::AttemptEnded(AttemptEnd {
         fault: Some(fault),
         result,
         next: AfterAttempt::Attempt { at: until, .. },
         ..
-    } = record
+    }) = record
     else {
         return None;
     };
-    let delay = until.since(*at).millis() as f64 / 1_000.0;
-    let (retry, retries_max) = (state.failures_since_progress + state.outage_waits, policy.retries_max);
+    let delay = until.since(view.at).millis() as f64 / 1_000.0;
+    let (state, retries_max) = (view.run.state(), view.policy.retries_max);
+    let retry = state.failures_since_progress + state.outage_waits;
     let error = fault.describe_with(result.as_ref());
     Some(format!("Transient error attempt {retry}/{retries_max}, retrying in {delay:.1}s: {error}"))
 }

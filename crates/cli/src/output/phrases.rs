@@ -3,26 +3,27 @@
 mod faults;
 mod remedies;
 
-pub use faults::{advice, attempt_cause, evidence, stop_words};
+pub use faults::{advice, advice_of, attempt_cause, evidence, stopped_success};
 pub use remedies::{describe_applied, describe_next};
 
 use super::{envelope_text, time};
 use crate::figures::LimitStatus;
 use crate::hints::channel_hint;
-use longhaul::NotifyFailure;
+use longhaul::{NotifyFailure, StepView};
 use longhaul_core::{
-    AfterAttempt, AnsweredQuestion, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy, PromptKind,
-    Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, RunId, SessionFileState, SessionPlan,
-    Span, StallReport, State, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
+    AfterAttempt, AnsweredQuestion, AttemptEnd, CheckResult, Fault, Limit, LimitThreshold, PhaseKind, Policy,
+    PromptKind, Questions, Record, RecoveryFinding, ResumeStrategy, ReviewResult, RunId, SessionFileState,
+    SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason, SummaryResult, Usd,
 };
 use longhaul_store::OsText;
 
-/// Returns a record as a sentence, or `None` if it is not printed. `state` is the run's state after the step;
+/// Returns a record as a sentence, or `None` if it is not printed. `view` is the run after the step;
 /// `verbose` adds the records that only `--verbose` prints.
-pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) -> Option<String> {
+pub fn headline(record: &Record, view: StepView<'_>, verbose: bool) -> Option<String> {
+    let (at, state, policy) = (view.at, view.run.state(), view.policy);
     let detail = |text: String| verbose.then_some(text);
     match record {
-        Record::AttemptStarted { plan, .. } => {
+        Record::AttemptStarted { plan } => {
             let session = match &plan.session {
                 SessionPlan::New(id) => format!("new session {id}"),
                 SessionPlan::Resume(id) => format!("resuming session {id}"),
@@ -30,43 +31,47 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             };
             detail(format!("attempt {}: {session}", plan.attempt))
         }
-        Record::AttemptSpawned { process, .. } => {
-            detail(format!("the agent runs as process {}", process.pid))
-        }
-        Record::SessionOpened { session, .. } => detail(format!("session {session} is open")),
+        Record::AttemptSpawned { process } => detail(format!("the agent runs as process {}", process.pid)),
+        Record::SessionOpened { session } => detail(format!("session {session} is open")),
         Record::ProgressMade { .. } => detail("progress made; the retry count is reset".to_owned()),
-        Record::InputClosed { .. } => detail("the agent is idle; closing its input".to_owned()),
-        Record::AttemptEnded { fault: None, .. } => detail("the agent finished its work".to_owned()),
-        Record::AttemptEnded { fault: Some(fault), result, next: AfterAttempt::Finish(_), .. } => {
-            detail(fault.describe_with(result.as_ref()).to_owned())
+        Record::InputClosed => detail("the agent is idle; closing its input".to_owned()),
+        Record::AttemptEnded(AttemptEnd { fault: None, .. }) => {
+            detail("the agent finished its work".to_owned())
         }
+        Record::AttemptEnded(AttemptEnd {
+            fault: Some(fault),
+            result,
+            next: AfterAttempt::Finish(_),
+            ..
+        }) => detail(fault.describe_with(result.as_ref()).to_owned()),
         // The suspension is printed already, and no retry follows.
-        Record::AttemptEnded { fault: Some(Fault::Interrupted), .. } if state.suspended_by.is_some() => None,
-        Record::AttemptEnded {
-            at,
+        Record::AttemptEnded(AttemptEnd { fault: Some(Fault::Interrupted), .. })
+            if state.suspended_by.is_some() =>
+        {
+            None
+        }
+        Record::AttemptEnded(AttemptEnd {
             fault: Some(fault),
             result,
             next: AfterAttempt::Attempt { at: until, remedy, .. },
             ..
-        } => {
+        }) => {
             let fault = fault.describe_with(result.as_ref());
-            let next = describe_next(*remedy, &time::future_time(*until), until.since(*at));
+            let next = describe_next(*remedy, &time::future_time(*until), until.since(at));
             Some(format!("{fault}; {next}"))
         }
-        Record::StopOrdered { cause, level, stall, .. } => Some(stop_text(*cause, *level, *stall, policy)),
-        Record::StallDeferred { at, until, stall } => {
+        Record::StopOrdered { cause, level, stall } => Some(stop_text(*cause, *level, *stall, policy)),
+        Record::StallDeferred { until, stall } => {
             let text = stall.describe(StopCause::Stalled);
-            Some(format!("{text}; waiting until {} (for {})", time::future_time(*until), until.since(*at)))
+            Some(format!("{text}; waiting until {} (for {})", time::future_time(*until), until.since(at)))
         }
-        Record::Swept { stopped_processes: ended @ 1.., .. } => {
+        Record::Swept { stopped_processes: ended @ 1.. } => {
             Some(format!("{} of the agent", leftovers_stopped(*ended)))
         }
         Record::LimitReached { limit, threshold, .. } => Some(limit_text(*limit, *threshold)),
-        Record::CheckStarted { .. } => {
-            Some("the agent reports that it is done; running the checks".to_owned())
-        }
-        Record::CheckEnded { result, .. } => Some(check_text(*result).to_owned()),
-        Record::CheckStopOrdered { cause: StopCause::TimedOut, .. } => {
+        Record::CheckStarted => Some("the agent reports that it is done; running the checks".to_owned()),
+        Record::CheckEnded { result } => Some(check_text(*result).to_owned()),
+        Record::CheckStopOrdered { cause: StopCause::TimedOut } => {
             Some("the check timed out; stopping it".to_owned())
         }
         Record::ReviewStarted { .. } => Some("a model reviews the work".to_owned()),
@@ -81,15 +86,15 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             Some("the agent reports that the work is done".to_owned())
         }
         Record::AgentStopped { .. } => Some("the agent stopped".to_owned()),
-        Record::SuspendOrdered { source, .. } => Some(format!("{}: suspending the run", source.signal())),
+        Record::SuspendOrdered { source } => Some(format!("{}: suspending the run", source.signal())),
         Record::Recovered { finding: RecoveryFinding::Suspended, .. } => {
             Some(describe_finding(RecoveryFinding::Suspended).to_owned())
         }
         Record::Recovered { finding, .. } => {
-            Some(format!("the supervisor died; a new supervisor {}", describe_finding(*finding)))
+            Some(format!("the run had no supervisor; a new supervisor {}", describe_finding(*finding)))
         }
         Record::Downtime { duration } => Some(downtime(*duration)),
-        Record::ResumeStrategyChosen { strategy, reason, .. } => {
+        Record::ResumeStrategyChosen { strategy, reason } => {
             let repair = match (strategy, reason) {
                 (ResumeStrategy::Relocate | ResumeStrategy::Repair, StrategyReason::SessionFile(found)) => {
                     repair_text(*found)
@@ -98,14 +103,14 @@ pub fn headline(record: &Record, state: &State, policy: &Policy, verbose: bool) 
             };
             repair.map(str::to_owned).or_else(|| detail(strategy_text(Some(*strategy), Some(*reason))))
         }
-        Record::SummaryStarted { .. } => detail("asking a model for a summary of older work".to_owned()),
-        Record::SummaryStopOrdered { cause: StopCause::TimedOut, .. } => {
+        Record::SummaryStarted => detail("asking a model for a summary of older work".to_owned()),
+        Record::SummaryStopOrdered { cause: StopCause::TimedOut } => {
             let timeout = policy.handoff_summary.as_ref()?.timeout;
             Some(format!("the summary timed out after {timeout}; stopping it"))
         }
         Record::SummaryEnded { result: result @ SummaryResult::Failed(_), .. } => Some(summary(*result)),
         Record::SummaryEnded { result, .. } => detail(summary(*result)),
-        Record::RunFinished { outcome, .. } => detail(format!("the run finished: {}", outcome.kind)),
+        Record::RunFinished { outcome } => detail(format!("the run finished: {}", outcome.kind)),
         Record::RunReopened { .. } => detail("the run was resumed".to_owned()),
         _ => None,
     }
@@ -167,6 +172,10 @@ pub fn summary(outcome: SummaryResult) -> String {
         }
         SummaryResult::Failed(Fault::AttemptTimeout) => {
             "no summary of older work: it took too long".to_owned()
+        }
+        // Also of a summary that a new supervisor stopped, because the one that had started it died.
+        SummaryResult::Failed(Fault::Crashed) => {
+            "no summary of older work: its process ended before it was written".to_owned()
         }
         SummaryResult::Failed(fault) => format!("no summary of older work: {}", fault.describe()),
     }

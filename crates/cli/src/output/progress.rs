@@ -81,9 +81,9 @@ impl ProgressDisplay {
             && self.warned.insert("permissions")
             && matches!(mode, "default" | "acceptEdits" | "plan" | "manual")
         {
-            let modes = if mode == "acceptEdits" { "" } else { "acceptEdits or " };
+            let edits = if mode == "acceptEdits" { "" } else { "edits with --permission-mode acceptEdits, " };
             self.print(&format!(
-                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow them with --permission-mode {modes}bypassPermissions"
+                "warning: the agent's permission mode is `{mode}`; no one can approve requests in an unattended run, so they are denied. Allow {edits}commands with `-- --allowedTools 'Bash(pytest:*)'`, or in a sandbox everything with --permission-mode bypassPermissions"
             ));
         }
     }
@@ -153,13 +153,11 @@ impl Observer for ProgressDisplay {
             }
         }
         for record in &step.records {
-            let (state, policy) = (view.run.state(), view.policy);
-            let retry =
-                self.is_openclawpack.then(|| openclawpack::retry_line(record, state, policy)).flatten();
-            if let Some(words) = retry.or_else(|| phrases::headline(record, state, policy, self.verbose)) {
+            let retry = self.is_openclawpack.then(|| openclawpack::retry_line(record, view)).flatten();
+            if let Some(words) = retry.or_else(|| phrases::headline(record, view, self.verbose)) {
                 self.print(&words);
             }
-            let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person, .. });
+            let is_asked = matches!(record, Record::CancelRequested { source: CancelSource::Person });
             if is_asked && self.is_supervisor && view.run.state().outcome().is_none() {
                 self.print("cancelling: the agent may finish its message; Ctrl-C stops it at once");
             }

@@ -16,6 +16,8 @@ pub struct WorkflowContext<'a> {
     /// Time of the step. Moments of another day are printed with their date.
     pub at: Moment,
     pub clock: &'a TimeFormat,
+    /// Problem of the run that ended. It is more precise than the fault, which can be that of a reviewer.
+    pub problem: Option<&'a str>,
 }
 
 impl WorkflowContext<'_> {
@@ -57,7 +59,7 @@ impl WorkflowContext<'_> {
 pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option<String> {
     let phase = |index: &usize| context.phase(*index);
     let text = match record {
-        WorkflowRecord::WorkflowStarted { .. } => "started".to_owned(),
+        WorkflowRecord::WorkflowStarted => "started".to_owned(),
         WorkflowRecord::WorkflowReopened { limits, iterations_max, .. } => {
             let budget = limits.and_then(|limits| limits.budget);
             let time = limits.and_then(|limits| limits.time);
@@ -71,17 +73,17 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
                 if changes.is_empty() { String::new() } else { format!(": {}", changes.join(", ")) };
             format!("workflow {} resumed{changes}", context.id)
         }
-        WorkflowRecord::IterationStarted { iteration, .. } => {
+        WorkflowRecord::IterationStarted { iteration } => {
             let max = context.state.iterations_max(context.policy);
             if max == 1 {
                 return None;
             }
             format!("iteration {iteration} of {max}")
         }
-        WorkflowRecord::PhaseStarted { phase: index, has_items: true, .. } => {
+        WorkflowRecord::PhaseStarted { phase: index, has_items: true } => {
             format!("{}: listing items", phase(index))
         }
-        WorkflowRecord::ItemsListed { phase: index, items, deferred, .. } => {
+        WorkflowRecord::ItemsListed { phase: index, items, deferred } => {
             let deferred =
                 if *deferred > 0 { format!(", {deferred} more are deferred") } else { String::new() };
             format!("{}: {}{deferred}", phase(index), counted(items.len() as u64, "item"))
@@ -90,23 +92,25 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             let verb = if *resumed { "resumed" } else { "started" };
             format!("{}: {verb}{}", context.run(*key), context.item(*key))
         }
-        WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
+        WorkflowRecord::RunEnded { key, end, next, parked_until } => {
             let fault = end.outcome.fault.filter(|_| end.outcome.kind != OutcomeKind::Done);
-            let fault = fault.map_or_else(String::new, |fault| format!(" ({})", fault.describe()));
+            let reason =
+                context.problem.map(phrases::one_line).or(fault.map(|fault| fault.describe().to_owned()));
+            let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             let next = describe_next(*next, *parked_until, context);
             let cost = phrases::money(end.cost);
-            format!("{}: {}{fault}, {cost}{next}", context.run(*key), end.outcome.kind)
+            format!("{}: {}{reason}, {cost}{next}", context.run(*key), end.outcome.kind)
         }
         WorkflowRecord::ShareRefused { key, .. } => {
             format!("{}: too little of the budget is left to continue it", context.run(*key))
         }
-        WorkflowRecord::TimeExhausted { .. } => "the time limit is exhausted".to_owned(),
-        WorkflowRecord::MergeStarted { phase: index, .. } => format!("{}: merging worktrees", phase(index)),
+        WorkflowRecord::TimeExhausted => "the time limit is exhausted".to_owned(),
+        WorkflowRecord::MergeStarted { phase: index } => format!("{}: merging worktrees", phase(index)),
         WorkflowRecord::PhaseEnded { phase: index, outcome, problem, .. } => {
             let problem = problem.as_ref().map_or_else(String::new, |problem| format!(": {problem}"));
             format!("{}: {}{}{problem}", phase(index), outcome.kind, context.phase_runs(*index))
         }
-        WorkflowRecord::UntilEnded { holds, problem, .. } => match holds {
+        WorkflowRecord::UntilEnded { holds, problem } => match holds {
             Some(true) => "the condition holds".to_owned(),
             Some(false) => "the condition does not hold yet".to_owned(),
             None => {
@@ -115,23 +119,23 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             }
         },
         WorkflowRecord::WorkflowDowntime { duration } => phrases::downtime(*duration),
-        WorkflowRecord::TakenOver { at, idle_since } => {
-            let idle = at.since(*idle_since);
+        WorkflowRecord::TakenOver { idle_since } => {
+            let idle = context.at.since(*idle_since);
             format!("workflow {} recovered, after up to {idle} without a supervisor", context.id)
         }
-        WorkflowRecord::CancelOrdered { source, .. } => match source {
+        WorkflowRecord::CancelOrdered { source } => match source {
             CancelSource::PersonNow => "the user cancelled it: stopping all runs at once".to_owned(),
             CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => {
                 "the user cancelled it: stopping all runs".to_owned()
             }
         },
-        WorkflowRecord::WorkflowSuspendOrdered { source, .. } => {
+        WorkflowRecord::WorkflowSuspendOrdered { source } => {
             format!("{}: stopping all runs", source.signal())
         }
-        WorkflowRecord::WorkflowSuspended { source, .. } => {
+        WorkflowRecord::WorkflowSuspended { source } => {
             format!("{} suspended the workflow", source.signal())
         }
-        WorkflowRecord::WorkflowFinished { outcome, .. } => format!("finished: {}", outcome.kind),
+        WorkflowRecord::WorkflowFinished { outcome } => format!("finished: {}", outcome.kind),
         _ => return None,
     };
     Some(text)

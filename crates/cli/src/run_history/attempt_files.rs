@@ -11,6 +11,8 @@ use std::ops::ControlFlow;
 pub struct AttemptFiles {
     /// How the process ended. `None` if it is still running or the file is unreadable.
     pub exit: Option<Exit>,
+    /// Why the system did not start the process. `None` if it did, or another obstacle came first.
+    pub start_error: Option<String>,
     /// The stop by a watchdog, after the supervisor died without a replacement.
     pub watchdog_stop: Option<WatchdogStop>,
     /// Whether the disk was full, so that its supervisor stopped.
@@ -46,13 +48,17 @@ pub fn read_attempt_files(dir: &RunDir, attempts: &[AttemptHistory]) -> BTreeMap
         let files = dir.attempt(attempt.number);
         // A supervisor that observes an exit stores it before the journal records the end.
         let unobserved = attempt.end.is_some() && attempt.spawned_at.is_some();
+        let was_never_spawned = attempt.end.is_some() && attempt.spawned_at.is_none();
+        let start_error = if was_never_spawned { files.start_error() } else { None };
         let exit = match files.read::<AttemptExit>() {
             Ok(Some(observed)) => Some(observed.exit),
+            Ok(None) if start_error.is_some() => Some(Exit::NeverSpawned),
             Ok(None) => unobserved.then_some(Exit::Unobserved),
             Err(_) => None,
         };
         let attempt_files = AttemptFiles {
             exit,
+            start_error,
             watchdog_stop: files.read().ok().flatten(),
             disk_was_full: files.disk_was_full(),
             background_stopped: files.read_or_default(),

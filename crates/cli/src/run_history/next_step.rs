@@ -99,7 +99,7 @@ fn advice_text(
     clock: &TimeFormat,
     now: Moment,
 ) -> String {
-    let advice = outcome.fault.and_then(|fault| phrases::advice(fault, &agent.name)).map(str::to_owned);
+    let advice = phrases::advice_of(state, agent).map(str::to_owned);
     match outcome.kind {
         OutcomeKind::Done => "nothing to do".to_owned(),
         OutcomeKind::Failed => advice.unwrap_or_else(|| "review the work, then resume".to_owned()),

@@ -142,8 +142,8 @@ fn advises_on_faults_without_retry() {
                               tool calls were denied)
             22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt
                               in 0s, $0.1000
-            next: allow the tools with a permission mode, or accept that they were denied
-                  longhaul resume kmzqbd --permission-mode acceptEdits
+            next: allow the tools in your settings of the agent or, in a sandbox, by the permission mode
+                  bypassPermissions; or accept that they were denied
                   longhaul resume kmzqbd --permission-mode bypassPermissions
                   longhaul resume kmzqbd --allow-denials
         "#]],
@@ -236,7 +236,7 @@ fn exhausted_budget_finishes_run() {
             22:20:00  +20m    the budget is down to its wrap-up reserve
             22:20:00  +20m    asked the agent to save its work
             22:20:00  +20m    the budget is exhausted
-            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; interrupted to save its work
+            22:20:00  +20m    attempt 1: 20 turns in 20m, $2.00; stopped at the limit
             22:20:00  +20m    finished: over_budget (the budget stopped the run) after 1 attempt in 20m, $2.00
             next: the budget stopped the run; raise it to continue
                   longhaul resume kmzqbd --add-budget 2.00
@@ -372,6 +372,17 @@ fn shows_cancel_source_and_resume() {
         "#]],
     );
     check(
+        "start; spawn; open; used 2; tool; +5m; cancel person; ends ok; idle; exit 0; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:05:00  +5m     cancelled; stopping what runs
+            22:05:00  +5m     attempt 1: 2 turns in 5m, $0.2000; the agent reports that it is done
+            22:05:00  +5m     finished: done after 1 attempt in 5m, $0.2000
+            next: nothing to do
+        "#]],
+    );
+    check(
         "start; spawn; open; used 2; tool; +5m; cancel term; exit 143; swept",
         expect![[r#"
             2026-11-22
@@ -420,6 +431,30 @@ fn shows_orphaned_run() {
             02:00:00  +4h00m  attempt 1: 3 turns in 3h, $0.3000; the agent reports that it is done
             02:00:00  +4h00m  finished: done after 1 attempt in 4h (1h of it asleep or without a supervisor),
                               $0.3000
+            next: nothing to do
+        "#]],
+    );
+}
+
+/// The process of a check outlives the supervisor.
+#[test]
+fn shows_orphaned_check() {
+    let mut checks = Checks::new(vec!["make test".to_owned()]);
+    checks.timeout = None;
+    let policy = plain().with(|policy| policy.checks = Some(checks));
+    check_with(
+        &policy,
+        "start; spawn; open; used 2; ends ok; idle; exit 0; swept; +1h; sleep 1h; recover ended; check passes; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     attempt 1: 2 turns in 0s, $0.2000; the agent reports that it is done
+            2026-11-23
+            00:00:00  +2h00m  the supervisor died, and the run had no supervisor for up to 2h; a new supervisor
+                              found a check in progress
+            00:00:00  +2h00m  check 1 passed (1h)
+            00:00:00  +2h00m  finished: done after 1 attempt in 2h (1h of it asleep or without a supervisor),
+                              $0.2000
             next: nothing to do
         "#]],
     );

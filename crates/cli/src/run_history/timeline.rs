@@ -4,8 +4,8 @@ use super::attempt_files::AttemptFiles;
 use super::entry::{AttemptsEnded, TimelineEntry, TimelineEvent, WorkDone};
 use crate::output::phrases;
 use longhaul_core::{
-    AfterAttempt, AttemptEnd, AttemptHistory, HistoryEvent, HistoryEventKind, Moment, OutcomeKind,
-    PromptKind, ResumeStrategy, Rfc3339, RunHistory, Span, StallReport, StrategyReason,
+    AfterAttempt, AttemptHistory, HistoryEvent, HistoryEventKind, Moment, PromptKind, ResumeStrategy,
+    Rfc3339, RunHistory, Span, StallReport, StrategyReason,
 };
 use std::collections::BTreeMap;
 
@@ -164,6 +164,7 @@ impl TimelineBuilder<'_> {
 pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Option<AttemptsEnded> {
     let ended = attempt.end.as_ref()?;
     let exit = files.and_then(|files| files.exit);
+    let start_error = files.and_then(|files| files.start_error.as_deref());
     let waited_ms = attempt.completed_wait();
     let waiting_until = match &ended.next {
         AfterAttempt::Attempt { at, .. } if waited_ms.is_none() => Some(Rfc3339(*at)),
@@ -172,7 +173,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
     let work = WorkDone {
         turns: ended.usage.turns,
         tool_calls: files.and_then(|files| files.tool_calls),
-        duration_ms: attempt.duration(ended.at),
+        duration_ms: attempt.duration(attempt.ended_at?),
         total_cost_usd: ended.usage.total_cost().into(),
         estimated_cost_usd: ended.usage.estimated_cost.into(),
     };
@@ -181,7 +182,7 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
         last_attempt: attempt.number,
         since: attempt.agent_started_at().into(),
         fault: ended.fault,
-        evidence: phrases::evidence(attempt, exit),
+        evidence: phrases::evidence(attempt, exit, start_error),
         result: ended.result,
         exit,
         stop_cause: attempt.stop_cause(),
@@ -197,16 +198,8 @@ pub fn attempt_end(attempt: &AttemptHistory, files: Option<&AttemptFiles>) -> Op
         waiting_until,
         wait_cut_short: attempt.is_wait_cut_short(),
         check_follows: ended.next == AfterAttempt::Check,
-        claimed_done: is_accepted(ended),
+        claimed_done: ended.is_accepted(),
     })
-}
-
-fn is_accepted(ended: &AttemptEnd) -> bool {
-    match &ended.next {
-        AfterAttempt::Check => true,
-        AfterAttempt::Finish(outcome) => outcome.kind == OutcomeKind::Done,
-        AfterAttempt::Attempt { .. } => false,
-    }
 }
 
 /// Merges entries: a plain start with the end of the same attempt, and consecutive attempts that ended with

@@ -116,7 +116,10 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let unsupervised = unsupervised_ms.filter(|span| *span >= GAP_MIN);
             let unsupervised =
                 unsupervised.map(|span| format!(", and the run had no supervisor for up to {span}"));
-            let idle = (*idle_ms >= GAP_MIN).then(|| format!(", {idle_ms} of it with nothing running"));
+            // The process of a check or a summary outlives the supervisor.
+            let may_be_idle = !matches!(finding, RecoveryFinding::Checking | RecoveryFinding::Summarizing);
+            let idle = (may_be_idle && *idle_ms >= GAP_MIN)
+                .then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
                 "{}{}{}; a new supervisor {}{}",
                 if *disk_was_full { DISK_FULL } else { "the supervisor died" },
@@ -161,17 +164,25 @@ pub fn describe_attempts_end(ended: &AttemptsEnded, at: Moment, until: Moment, c
     };
     let proof = ended.evidence.as_ref().map(|proof| format!(" ({proof})")).unwrap_or_default();
     let cause = match ended.fault {
+        Some(Fault::Crashed) if ended.exit == Some(Exit::NeverSpawned) => {
+            format!("the agent could not be started{proof}")
+        }
         Some(fault) => format!("{}{proof}", phrases::attempt_cause(fault, ended.stop_cause)),
         None if ended.claimed_done => "the agent reports that it is done".to_owned(),
         None => match (ended.exit, ended.stop_cause) {
             (Some(Exit::NeverSpawned), _) => "it was not started".to_owned(),
-            (_, Some(cause)) => phrases::stop_words(cause).to_owned(),
+            (_, Some(cause)) => phrases::stopped_success(cause).to_owned(),
             (_, None) => "the agent exited on its own".to_owned(),
         },
     };
     let mut parts = vec![cause];
     if count > 1 {
         parts[0].push_str(&format!(", {count} attempts over {}", until.since(at)));
+    }
+    if ended.claimed_done
+        && let Some(cause) = ended.stop_cause
+    {
+        parts.push(phrases::stopped_success(cause).to_owned());
     }
     if ended.killed {
         parts.push("it had to be killed".to_owned());

@@ -5,7 +5,7 @@ use crate::call::{Running, wait_until};
 use crate::harness::Stage;
 use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover};
 use crate::server::Server;
-use longhaul_core::{PromptKind, Record, StopCause};
+use longhaul_core::{AttemptEnd, PromptKind, Record, StopCause};
 use longhaul_store::Journal;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -50,8 +50,8 @@ fn start(stage: &Stage, agent: &Path, server: &Server, args: &[&str]) -> Running
 }
 
 fn records(stage: &Stage) -> Vec<Record> {
-    let history = Journal::load(&stage.only_run().journal_path()).expect("there is a journal");
-    history.records().cloned().collect()
+    let history = <Journal>::load(&stage.only_run().journal_path()).expect("there is a journal");
+    history.records().map(|(_, record)| record.clone()).collect()
 }
 
 /// Returns the prompts that the agent received in its open session.
@@ -67,7 +67,7 @@ fn stops(stage: &Stage) -> (Vec<StopCause>, Vec<u32>) {
     let cause =
         |record: &Record| if let Record::StopOrdered { cause, .. } = record { Some(*cause) } else { None };
     let tasks = |record: &Record| match record {
-        Record::AttemptEnded { background, .. } => Some(*background),
+        Record::AttemptEnded(AttemptEnd { background, .. }) => Some(*background),
         _ => None,
     };
     (records.iter().filter_map(cause).collect(), records.iter().filter_map(tasks).collect())

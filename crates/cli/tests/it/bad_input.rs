@@ -57,6 +57,10 @@ fn wrong_usage_exits_with_2_and_touches_nothing() {
     check(&["run", "p", "--stall-timeout", "soon"], &["soon", "90s, 5m, 1h30m or 2d"]);
     check(&["run", "p", "--retry-base=-5s"], &["-5s", "a duration cannot be negative"]);
     check(&["run", "p", "--retry-jitter", "150"], &["150", "percentage from 1 to 100"]);
+    check(&["run", "p", "--max-retries", "-1"], &["invalid value '-1'"]);
+    check(&["runs", "-n", "-1"], &["invalid value '-1'"]);
+    check(&["import", "/nowhere/x.longhaul", "--into", "x"], &["cannot read /nowhere/x.longhaul", "hint:"]);
+    check(&["export", "@", "-o", "/nowhere/x"], &["cannot write /nowhere/x", "hint:"]);
     check(&["run", "p", "--preset", "tornado"], &["tornado", "openclawpack"]);
     check(&["run", "p", "--max-retries", "many"], &["many", "--help"]);
     check(&["simulate", "--runs", "0"], &["expected at least 1"]);
@@ -112,9 +116,18 @@ fn unstartable_agent_is_rejected() {
     assert_rejected(
         &stage.run(&text, &["p"]).output(),
         "agent_unusable",
-        &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor`"],
+        &["npm install -g @anthropic-ai/claude-code", "`longhaul doctor --agent-path "],
     );
     assert_eq!(tidy::replayed_outcome(&stage.only_run()).exit_code(), 25);
+    let script = stage.script("script", "");
+    fs::write(&script, "#!/nowhere/sh\n").expect("the test owns the file");
+    let output = stage.run(&script, &["p"]).output();
+    let envelope = assert_rejected(&output, "agent_unusable", &["longhaul doctor"]);
+    assert!(
+        envelope["errors"].to_string().contains("the interpreter that it names does not exist"),
+        "{envelope}"
+    );
+    assert_rejected(&stage.run(stage.folder(), &["p"]).output(), "agent_unusable", &["not a directory"]);
 }
 
 #[test]

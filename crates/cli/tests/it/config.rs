@@ -73,6 +73,13 @@ fn dry_run_shows_the_configuration() {
     assert_eq!(text.code, 2, "a flag may occur only once: {text:?}");
     let text = stage.run(&stage.agent(), &["p", "--dry-run", "--output-format", "text"]).output();
     assert!(text.stdout.contains(&format!("Set by:\n  agent_args: {}:3\n", user_file.display())), "{text:?}");
+    let args =
+        ["p", "--dry-run", "--output-format", "text", "--time-limit", "1h", "--wrap-up-reserve", "50m"];
+    let text = stage.run(&stage.agent(), &args).output();
+    assert!(text.stdout.contains("  wrap_up_reserve: 30m, half of the limit\n"), "{text:?}");
+    let events = dry_run(&stage, &["--events", "/nowhere/events"]).output();
+    assert_eq!(events.code, 2, "{events:?}");
+    events.assert_error(&["cannot write events to /nowhere/events"]);
     // Flags take precedence, and drop configured settings that they exclude.
     let plan = json(&dry_run(&stage, &["--keep-going", "--budget", "none"]).output());
     assert_eq!((&plan["checks"], &plan["changed"]["check"]), (&serde_json::json!([]), &Value::Null));

@@ -240,7 +240,7 @@ fn unusable_agent_is_a_problem() {
         "warning",
         "1.0.3 (Claude Code) is older",
     );
-    check(&stage.script("other", "env"), 0, "version", "warning", "unknown: it printed");
+    check(&stage.script("other", "env"), 1, "version", "problem", "unknown: it printed");
     // The agent receives only the variables it needs to find files, and its child processes are stopped with
     // it.
     let script = "test -z \"$ANTHROPIC_API_KEY$LONGHAUL_HOME\" && test -n \"$HOME\" && echo 2.1.330";

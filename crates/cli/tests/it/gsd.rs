@@ -406,6 +406,9 @@ fn check_phases(stage: &Stage, agent: &Path) {
     let complete = phases().output().envelope(0);
     assert_eq!(complete["result"], "Phases 1 to 2 are complete.");
     let next = gsd(stage, agent, &server, &["next"]).output().envelope(0);
+    let resumed = stage.longhaul(["resume", stopped["workflow"]["id"].as_str().expect("an id")]).output();
+    resumed.envelope(25);
+    resumed.assert_error(&["has worked on its project since", "phases 1..2` does what is left"]);
     assert_eq!((&next["result"], stage.runs().len()), (&"The milestone is complete: 2 phases.".into(), 4));
     tidy::check(stage);
 }
@@ -538,7 +541,7 @@ fn phase_is_verified_by_its_files() {
     framework("execute-next");
     fs::remove_file(stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md"))
         .expect("it exists");
-    verify(0, &["1"]);
+    assert!(verify(0, &["1"]).stdout.contains("There is no report of its verification."));
     for (status, code, text) in [
         ("passed", 0, ""),
         ("gaps_found", 24, "the verification of phase 1 found gaps: see .planning/phases/01-count-words/01-"),
@@ -728,6 +731,7 @@ fn bad_input_is_rejected_before_any_model_call() {
     check(2, &["new-project", "-"], &["the prompt from stdin is empty"]);
     check(25, &["new-project", "count words"], &["is already a project", "longhaul gsd status"]);
     check(25, &["plan-phase", "7"], &["the project has no phase 7", "its phases are 1, 2"]);
+    check(25, &["execute-phase", "7", "--dry-run"], &["the project has no phase 7"]);
     check(25, &["execute-phase", "2"], &["phase 2 has no plans", "longhaul gsd plan-phase 2"]);
     check(2, &["plan-phase", "one"], &["one"]);
     check(2, &["phases", "1"], &["two phases, such as `1..3`"]);

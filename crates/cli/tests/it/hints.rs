@@ -2,7 +2,7 @@
 //! the hints on separate runs and checks that they have an effect.
 
 use crate::call::Output;
-use crate::harness::{LONGHAUL, Stage};
+use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::STEPS;
 use crate::server::{Server, WORK};
 use serde_json::Value;
@@ -113,6 +113,12 @@ fn hints_after_denied_tools_work_as_printed() {
     check(&case(WORK, &["--permission-mode", "acceptEdits"], 23));
     let (stage, server, _) = play(&case(WORK, &[], 23));
     execute(&stage, &server, "longhaul resume kmzqbd --allow-denials", true).envelope(0);
+    // The scripted agent has no rules for tools.
+    if let Some(claude) = claude_code("a run with allowed commands") {
+        let (stage, server) = (Stage::new(), Server::start(WORK));
+        let args = ["p", "--permission-mode", "acceptEdits", "--", "--allowedTools", "Bash(echo:*)"];
+        stage.run(&claude, &args).against(&server).output().envelope(0);
+    }
 }
 
 #[test]
@@ -158,6 +164,16 @@ fn hints_after_a_failed_start_work_as_printed() {
 }
 
 #[test]
+fn wrong_agent_argument_asks_for_a_new_run() {
+    let (stage, _server, output) =
+        play(&case(WORK, &[&BASE_ARGS[..], &["--", "--no-such-flag"]].concat(), 25));
+    output.assert_error(&["start a new run with corrected arguments after `--`"]);
+    assert_eq!(output.envelope(25)["run"]["next"], serde_json::json!([]), "{output:?}");
+    let why = stage.longhaul(["why", "--output-format", "text", "kmzqbd"]).output();
+    assert!(!why.stdout.contains("npm") && why.stdout.contains("corrected arguments"), "{why:?}");
+}
+
+#[test]
 fn unknown_program_is_detected_in_one_attempt() {
     for program in ["/bin/false", "/bin/echo", "/bin/ls", "/bin/cat"] {
         let case = Case { agent: Some(program), ..case(WORK, &BASE_ARGS, 25) };
@@ -167,6 +183,8 @@ fn unknown_program_is_detected_in_one_attempt() {
         assert!(envelope["errors"].to_string().contains("is not Claude Code"), "{program}: {envelope}");
         drop(stage);
     }
+    let (_stage, _server, output) = play(&Case { agent: Some("/bin/false"), ..case(WORK, &BASE_ARGS, 25) });
+    output.assert_error(&["`longhaul doctor --agent-path /bin/false`"]);
     check(&Case { agent: Some("/bin/false"), ..case(WORK, &BASE_ARGS, 25) });
 }
 
@@ -182,6 +200,12 @@ fn hints_of_errors_work_as_printed() {
             assert_eq!(output.code, 0, "`{command}` of `{args}`: {output:?}");
         }
     }
+    let (stage, _server, _) = play(&done);
+    let envelope = stage.longhaul(["resume", "kmzqbd", "--json"]).output().envelope(25);
+    assert!(
+        envelope["errors"][1].as_str().is_some_and(|hint| hint.starts_with("hint: `longhaul")),
+        "{envelope}"
+    );
     let (stage, server, _) = play(&case(WORK, &[&BASE_ARGS[..], &["--max-turns", "1"]].concat(), 22));
     let error = execute(&stage, &server, "longhaul resume kmzqbd", true);
     assert_eq!(error.code, 2, "{error:?}");
@@ -207,6 +231,7 @@ fn unstarted_run_is_not_the_last_run() {
     for command in ["why", "show"] {
         let output = stage.longhaul([command, "@", "--output-format", "json"]).output();
         assert!(output.stdout.contains("\"id\": \"works\""), "{output:?}");
+        assert_eq!(output.stderr, "run again is newer, but did not start: longhaul why again\n");
     }
     assert_eq!(stage.runs().len(), 3);
 }

@@ -56,9 +56,9 @@ fn steps(stage: &Stage) -> usize {
 /// Returns the prompts that the agent received after its task.
 fn sent_prompts(stage: &Stage) -> Vec<PromptKind> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("a journal");
-    let prompt = |record: &Record| match record {
+    let prompt = |(_, record): (_, &Record)| match record {
         Record::PromptSent { prompt, .. } => Some(*prompt),
-        Record::AttemptStarted { plan, .. } => Some(plan.prompt).filter(|prompt| *prompt != PromptKind::Task),
+        Record::AttemptStarted { plan } => Some(plan.prompt).filter(|prompt| *prompt != PromptKind::Task),
         _ => None,
     };
     history.records().filter_map(prompt).collect()

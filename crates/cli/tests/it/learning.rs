@@ -254,19 +254,22 @@ fn queue_is_kept_while_the_api_is_down() {
 #[test]
 fn failed_transcript_is_kept_with_its_reason() {
     let stage = Stage::new();
-    let server = server_with_one_point("");
+    let server = server_with_one_point("fault = { status = { code = 400 } }\ntimes = 2");
     let missing = learn(&stage, &server, &["missing.jsonl"]);
     assert_eq!(missing.code, 2, "{missing:?}");
     stage.file("other.jsonl", "{\"tool\":\"another\"}\n");
     let foreign = learn(&stage, &server, &["other.jsonl"]);
+    assert_eq!(foreign.code, 2, "{foreign:?}");
+    foreign.assert_error(&["cannot read the transcript from other.jsonl", "hint:"]);
+    session(&stage, "one.jsonl");
+    let rejected = learn(&stage, &server, &["one.jsonl"]);
     assert_eq!(
-        (foreign.code, printed(&foreign)["failed"].as_array().map(Vec::len)),
+        (rejected.code, printed(&rejected)["failed"].as_array().map(Vec::len)),
         (20, Some(1)),
-        "{foreign:?}"
+        "{rejected:?}"
     );
     let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!(retry.code, 20, "{retry:?}");
-    fs::rename(session(&stage, "one.jsonl"), stage.folder().join("other.jsonl")).expect("the file exists");
     let retry = learn(&stage, &server, &["--retry-failed"]);
     assert_eq!((retry.code, points(&stage).len()), (0, 1), "{retry:?}");
 }

@@ -178,6 +178,11 @@ fn resuming_omits_the_wrap_up_prompt() {
                 "{prompt}"
             );
         }
+        // A new session would know what was saved.
+        let handoff = stage.longhaul(["handoff", "@"]).output().stdout;
+        let wrap_up = handoff.find("asked to save its work and to stop").expect("the record has the wrap-up");
+        let saved = handoff.find("I save my work.").expect("the record has the agent's words");
+        assert!(wrap_up < saved && handoff[saved..].contains("Saved before the end"), "{handoff}");
     });
 }
 
@@ -250,6 +255,9 @@ fn wall_limit_ends_the_run_with_a_wrap_up() {
 
 #[test]
 fn turn_and_token_limits_end_the_run_with_a_wrap_up() {
+    play_with_each_agent("Hello.\n", "an answer in the last turn", |stage, agent, server| {
+        run(stage, agent, server, &["--max-turns", "1"], 0);
+    });
     play_with_each_agent(&long_scenario(), "a turn limit", |stage, agent, server| {
         let envelope = run(stage, agent, server, &["--max-turns", "8"], 22);
         assert_wrapped_up(stage, &envelope, "turns");

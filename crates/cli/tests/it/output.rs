@@ -449,7 +449,10 @@ fn interactive_permission_mode_causes_a_warning() {
     let run = |args: &[&str]| stage.run(&stage.agent(), &["p"]).args(args).against(&server).output();
     let warned = run(&[]);
     assert!(warned.stderr.contains("warning: the agent's permission mode is `default`"), "{warned:?}");
-    assert!(warned.stderr.contains("--permission-mode acceptEdits or bypassPermissions"), "{warned:?}");
+    assert!(
+        warned.stderr.contains("edits with --permission-mode acceptEdits, commands with `-- --allowedTools"),
+        "{warned:?}"
+    );
     assert_eq!(warned.envelope(23)["run"]["fault"], "permission");
     let accepted = run(&["--allow-denials"]);
     accepted.envelope(0);
@@ -514,7 +517,7 @@ fn openclawpack_preset_prints_lifecycle_events() {
         error: cannot find the agent /nowhere: there is no such file
           hint: check --agent-path, or with --agent acp the command after `--`
         recovered
-        the supervisor died; a new supervisor found it finished and reported its outcome
+        the run had no supervisor; a new supervisor found it finished and reported its outcome
         event: {"type":"plan_complete","data":{"command":"plan_phase","phase":3}}
         resumed
         event: {"type":"decision_needed","data":{"command":"plan_phase","reason":"using_default_answers","message":"no answers were given; defaults decide"}}

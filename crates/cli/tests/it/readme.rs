@@ -111,8 +111,17 @@ fn flags_in_documents_exist() {
     let pages = commands.iter().chain(&config).chain(&playbook).chain([&run]);
     let existing: BTreeSet<&str> = pages.flat_map(|help| flags(help)).collect();
     // Flags of cargo, the agent, curl and git.
-    let foreign =
-        ["--release", "--path", "--open", "--example", "--add-dir", "--max-budget-usd", "--json", "--git"];
+    let foreign = [
+        "--release",
+        "--path",
+        "--open",
+        "--example",
+        "--add-dir",
+        "--allowed",
+        "--max-budget-usd",
+        "--json",
+        "--git",
+    ];
     for (name, text) in [("README", README)].iter().chain(PAGES) {
         for flag in flags(text).into_iter().filter(|flag| !foreign.contains(flag)) {
             assert!(existing.contains(flag), "{name} names {flag}");

@@ -335,6 +335,8 @@ fn finished_run_stays_finished() {
         rejected.envelope(25);
         rejected.assert_error(&["has already finished: done"]);
     }
+    let listed = recover(&stage, &server, &["@", "--list"]).output();
+    assert_eq!((listed.code, listed.stdout.as_str()), (0, ""), "{listed:?}");
     assert_eq!(fs::read(stage.only_run().journal_path()).expect("a journal"), before);
 }
 
@@ -524,6 +526,9 @@ fn workspace_that_disappears_is_named_and_the_hint_continues_the_run() {
     assert!(envelope["errors"].to_string().contains(&reason), "{envelope}");
     assert!(!failed.stderr.contains("not installed"), "{failed:?}");
 
+    let why = stage.longhaul(["why", "@"]).output().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(why.contains(&format!("the agent could not be started ({reason})")), "{why}");
+    assert!(why.contains("does not exist: move it back, or pass its new path with `--cwd`"), "{why}");
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     resumed.assert_error(&["move it back", "`--cwd`"]);
     fs::rename(elsewhere, stage.work()).expect("the directory can be moved back");

@@ -36,6 +36,11 @@ fn finished_run_is_not_started_again() {
         assert_eq!(second["usage"], first["usage"]);
         assert_eq!(requests(server), requests_before, "the second call sent a request");
         assert_done(stage, &second, 1);
+        let dry = call(stage, agent, server, &["--dry-run"]).output();
+        assert!(dry.code == 0 && dry.stderr.contains("run nightly of this key exists"), "{dry:?}");
+        let dry = stage.run(agent, &["p", "--dry-run", "--run-id", "nightly"]).output();
+        dry.envelope(25);
+        dry.assert_error(&["run id nightly is already used"]);
     });
 }
 

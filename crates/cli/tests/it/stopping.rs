@@ -120,6 +120,28 @@ fn cancel_is_noticed_without_a_file_event() {
     assert_cancelled(&stage, &run.output(), 130, CancelSource::Person);
 }
 
+/// As after Ctrl-Z. The request is kept until the supervisor continues.
+#[test]
+fn frozen_supervisor_is_named_and_cancels_later() {
+    let (stage, server) = (Stage::new(), Server::start(LONG));
+    let run = start(&stage, &stage.agent(), &["--preset", "drill"], &server);
+    wait_until("the tool runs", || stage.work().join("started").exists());
+    run.signal(Signal::STOP);
+    let dir = stage.only_run();
+    let command = format!("kill -CONT {}", dir.status().expect("a status").supervisor_pid);
+    let is_named = || stage.longhaul(["why", "@"]).output().stdout.contains(&command);
+    wait_until("the supervisor is frozen", is_named);
+    stage.longhaul(["recover", "@"]).output().assert_error(&["frozen", &command]);
+    let cancel = stage.longhaul(["cancel", "@"]).start();
+    let is_sent = || fs::read_dir(dir.requests_path()).is_ok_and(|requests| requests.count() > 0);
+    wait_until("the request is sent", is_sent);
+    run.signal(Signal::CONT);
+    assert_cancelled(&stage, &run.output(), 130, CancelSource::Person);
+    let cancelled = cancel.output();
+    assert_eq!(cancelled.code, 0, "{cancelled:?}");
+    assert!(cancelled.stderr.contains(&command), "{cancelled:?}");
+}
+
 #[test]
 fn second_ctrl_c_stops_an_unresponsive_agent() {
     let stage = Stage::new();

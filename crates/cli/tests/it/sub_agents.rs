@@ -56,8 +56,10 @@ fn assert_exact(stage: &Stage, server: &Server, envelope: &Value) {
 
 fn stops(stage: &Stage) -> Vec<StopCause> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("there is a journal");
-    let cause =
-        |record: &Record| if let Record::StopOrdered { cause, .. } = record { Some(*cause) } else { None };
+    let cause = |(_, record): (_, &Record)| match record {
+        Record::StopOrdered { cause, .. } => Some(*cause),
+        _ => None,
+    };
     history.records().filter_map(cause).collect()
 }
 

@@ -25,8 +25,8 @@ const STOPPED_WITHIN: Duration = Duration::from_secs(8);
 /// Returns every suspension in the journal of the only run, by signal.
 fn suspensions(stage: &Stage) -> Vec<&'static str> {
     let history = Journal::load(&stage.only_run().journal_path()).expect("the journal can be read");
-    let signal = |record: &Record| match record {
-        Record::Suspended { source, .. } => Some(source.signal()),
+    let signal = |(_, record): (_, &Record)| match record {
+        Record::Suspended { source } => Some(source.signal()),
         _ => None,
     };
     history.records().filter_map(signal).collect()

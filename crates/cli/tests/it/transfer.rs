@@ -404,8 +404,8 @@ fn existing_file_is_not_overwritten() {
     let is_pipe = |file: PathBuf| fs::metadata(file).is_ok_and(|metadata| metadata.file_type().is_fifo());
     assert!(is_pipe(stage.folder().join("pipe")) && is_pipe(stage.folder().join("link")));
     let nowhere = export(&stage, &["@", "-o", "no/such/folder/file"]).output();
-    nowhere.envelope(25);
-    nowhere.assert_error(&["write", "hint: check the path"]);
+    assert_eq!(nowhere.code, 2, "{nowhere:?}");
+    nowhere.assert_error(&["cannot write no/such/folder/file: there is no directory", "hint: create"]);
 }
 
 #[test]
@@ -550,7 +550,7 @@ fn invalid_file_is_rejected() {
     rejected.envelope(25);
     rejected.assert_error(&["not an exported run", "hint:"]);
     let missing = import(&target, &target.folder().join("missing"), &[]).output();
-    missing.envelope(25);
-    missing.assert_error(&["read", "check the path"]);
+    assert_eq!(missing.code, 2, "{missing:?}");
+    missing.assert_error(&["cannot read", "hint: name a file that `longhaul export` wrote"]);
     assert!(!target.home().exists() && !target.folder().join("there").exists());
 }

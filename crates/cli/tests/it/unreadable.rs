@@ -54,6 +54,7 @@ fn unreadable_journal_is_named_and_unchanged() {
     let run = unreported_run(&stage, &stage.agent());
     let (path, file) = (run.journal_path(), session_file(&stage).display().to_string());
     let moved = stage.folder().join("aside");
+    let work = fs::canonicalize(stage.work()).expect("the stage has a directory");
     let original = fs::read_to_string(&path).expect("a journal");
     let lines: Vec<&str> = original.lines().collect();
     let newer = original.replacen("\"records\":[", "\"records\":[{\"record\":\"moon_phase_changed\"},", 1);
@@ -73,7 +74,11 @@ fn unreadable_journal_is_named_and_unchanged() {
             assert_eq!(fs::read_to_string(&path).ok().as_deref(), journal, "{command:?} changed the journal");
         }
     };
-    check(Some(&original.replacen(lines[1], "{}", 1)), &["line 2 is damaged", "longhaul run --resume "]);
+    let resume = format!(
+        "without the limits and guards of the damaged run: longhaul run -C {} --resume ",
+        work.display()
+    );
+    check(Some(&original.replacen(lines[1], "{}", 1)), &["line 2 is damaged", &resume]);
     check(Some(&original.replacen(&format!("{}\n", lines[1]), "", 1)), &["line 2 is step 3, expected 2"]);
     check(
         Some(&newer),

@@ -111,6 +111,26 @@ fn exhausted_limit_of_run_is_raised_in_run() {
     }
 }
 
+/// The workflow continues without the run that used up its budget, so the outcome does not name the limit.
+#[test]
+fn partial_workflow_is_resumed_with_a_larger_budget() {
+    let file = "budget = 0.005\n[[phase]]\nname = \"work\"\nprompt = \"Take some steps.{% for hint in hints %} {{ hint }}{% endfor %}\"\non = { over_budget = \"continue\" }\n";
+    let (stage, server) = (Stage::new(), Server::start(&costly_script()));
+    let ended = envelope(&run_loop(&stage, &server, file, &[]).output(), 27);
+    let id = ended["workflow"]["id"].as_str().expect("an id");
+    let next = ended["workflow"]["next"][0].as_str().expect("a command");
+    assert!(next.starts_with(&format!("longhaul resume {id} --add-budget 0.0")), "{ended}");
+    let rejected = stage.longhaul(["resume", id]).output();
+    assert_eq!(rejected.code, 2, "{rejected:?}");
+    rejected.assert_error(&["cannot resume workflow", &format!("`{next}`")]);
+    let hinted = stage.longhaul(["hint", id, "Be brief."]).output();
+    assert!(hinted.stderr.contains(&format!("`{next}` continues it")), "{hinted:?}");
+    let (_, flag) = next.split_once(" --").expect("a flag");
+    let (flag, amount) = flag.split_once(' ').expect("an amount");
+    let resumed = stage.longhaul(["resume", id, &format!("--{flag}={amount}")]).against(&server).output();
+    envelope(&resumed, 0);
+}
+
 /// Kills all processes: the supervisor, the agents and their tools.
 #[test]
 fn budget_holds_across_power_failures() {

@@ -87,8 +87,17 @@ fn records(stage: &Stage, name: &str) -> Vec<Value> {
     let workflow = stage.workflows().pop();
     let text = workflow.and_then(|dir| fs::read_to_string(dir.journal_path()).ok()).unwrap_or_default();
     let steps = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
-    let records = steps.flat_map(|step| step["records"].as_array().cloned().unwrap_or_default());
-    records.filter(|record| record["record"] == name).collect()
+    let mut found = Vec::new();
+    for step in steps {
+        for record in
+            step["records"].as_array().into_iter().flatten().filter(|record| record["record"] == name)
+        {
+            let mut record = record.clone();
+            record["at"] = step["at"].clone();
+            found.push(record);
+        }
+    }
+    found
 }
 
 #[test]

@@ -238,18 +238,39 @@ fn failed_run_keeps_its_worktree_and_the_others_are_merged() {
     assert_eq!(fs::read_to_string(file).ok().as_deref(), Some("gamma\n"));
 }
 
+/// Starts a workflow whose first run works for long, and suspends it.
+fn suspended(stage: &Stage) {
+    let started = stage.folder().join("started");
+    let slow = format!("touch {}; sleep 30", started.display());
+    let server = Server::start(&PROVERS_SCRIPT.replace("pwd > alpha.txt", &slow));
+    repository(stage);
+    let running = run_loop(stage, &server, PROVERS, &[]).start();
+    wait_until("the tool runs", || started.exists());
+    running.signal(Signal::TERM);
+    envelope(&running.output(), 143);
+}
+
+/// The workflow cannot continue the run, so that no later `recover` may find it.
+#[test]
+fn run_whose_worktree_was_removed_is_ended_with_a_reason() {
+    let stage = Stage::new();
+    suspended(&stage);
+    let id = only_workflow(&stage).id().to_string();
+    let worktree = only_workflow(&stage).path().join("worktrees").join(format!("{id}-1-prove-1"));
+    fs::remove_dir_all(&worktree).expect("it exists");
+    let server = Server::start(PROVERS_SCRIPT);
+    envelope(&stage.longhaul(["recover", &id]).against(&server).output(), 25);
+    let why = stage.longhaul(["why", &id]).output().stdout;
+    assert!(why.contains("1-prove-1: not_started (") && why.contains("No such file"), "{why}");
+    let recovered = stage.longhaul(["recover"]).output();
+    assert!(recovered.code == 0 && recovered.stderr.contains("nothing to recover"), "{recovered:?}");
+}
+
 /// Its runs have their worktrees, and a cancelled workflow merges nothing.
 #[test]
 fn suspended_workflow_can_be_cancelled_after_its_project_was_moved() {
     let stage = Stage::new();
-    let started = stage.folder().join("started");
-    let slow = format!("touch {}; sleep 30", started.display());
-    let server = Server::start(&PROVERS_SCRIPT.replace("pwd > alpha.txt", &slow));
-    repository(&stage);
-    let running = run_loop(&stage, &server, PROVERS, &[]).start();
-    wait_until("the tool runs", || started.exists());
-    running.signal(Signal::TERM);
-    envelope(&running.output(), 143);
+    suspended(&stage);
     fs::rename(stage.work(), stage.folder().join("moved")).expect("the stage is writable");
     envelope_of(&stage.longhaul(["cancel", "@"]).in_dir(stage.folder()).output(), 0, 130);
 }

@@ -2,9 +2,8 @@
 
 use super::WaitHistory;
 use crate::{
-    AfterAttempt, AgentResult, AttemptPlan, Continuity, Fault, Moment, PromptKind, Questions, Remedy,
-    ResumeStrategy, SessionId, SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason,
-    SummaryResult, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, PromptKind, Remedy, ResumeStrategy, SessionId,
+    SessionPlan, Span, StallReport, StopCause, StopLevel, StrategyReason, SummaryResult, Usage,
 };
 
 /// One attempt.
@@ -36,11 +35,12 @@ pub struct AttemptHistory {
     pub made_progress: bool,
     /// Downtime since its process started, or since its start if it has no process.
     pub downtime: Span,
-    /// Stops that Longhaul ordered, in order. The first one is the reason why the attempt ended, and the
-    /// harder ones after it are its escalations.
+    /// Stops that Longhaul ordered, in order. [`AttemptHistory::stop_cause`] finds the one that ended the attempt.
     pub stops: Vec<StopOrder>,
     /// Number of times that it was silent for too long while its processes were busy.
     pub deferrals: u32,
+    /// When it ended. `None` if it is running.
+    pub ended_at: Option<Moment>,
     /// Its end. `None` if it is running.
     pub end: Option<AttemptEnd>,
     /// Number of leftover processes that had to be stopped.
@@ -78,27 +78,6 @@ pub struct SummaryHistory {
     pub usage: Usage,
 }
 
-/// The end of an attempt.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AttemptEnd {
-    /// Time of the end.
-    pub at: Moment,
-    /// Fault of the attempt. `None` if it succeeded.
-    pub fault: Option<Fault>,
-    /// Last result, if there was one.
-    pub result: Option<AgentResult>,
-    /// Usage of the attempt, without its summary.
-    pub usage: Usage,
-    /// Number of calls that guards denied.
-    pub denied_calls: u32,
-    /// Counts of the agent's questions.
-    pub questions: Questions,
-    /// Whether it continued the intended conversation. `None` if that is unknown.
-    pub continuity: Option<Continuity>,
-    /// Next step.
-    pub next: AfterAttempt,
-}
-
 impl AttemptHistory {
     pub(super) fn new(at: Moment, plan: &AttemptPlan) -> AttemptHistory {
         AttemptHistory {
@@ -117,6 +96,7 @@ impl AttemptHistory {
             downtime: Span::ZERO,
             stops: Vec::new(),
             deferrals: 0,
+            ended_at: None,
             end: None,
             leftover_processes: 0,
             waits: Vec::new(),
@@ -145,8 +125,7 @@ impl AttemptHistory {
 
     /// Returns its duration until its end, or until `at` if it is running, without downtime.
     pub fn duration(&self, at: Moment) -> Span {
-        let until = self.end.as_ref().map_or(at, |end| end.at);
-        until.since(self.agent_started_at()) - self.downtime
+        self.ended_at.unwrap_or(at).since(self.agent_started_at()) - self.downtime
     }
 
     /// Returns its fault, or `None` if it succeeded or is running.
@@ -154,9 +133,23 @@ impl AttemptHistory {
         self.end.as_ref()?.fault
     }
 
-    /// Returns the reason why Longhaul stopped it: the cause of the first stop. `None` if it was not stopped.
+    /// Returns the reason why Longhaul ended it: the cause of the first stop, whose escalations follow, or
+    /// [`StopCause::WrapUp`] if it completed its wrap-up. `None` if Longhaul did not end it.
+    ///
+    /// A stop is not the reason if the work was done before it took effect, and neither is the interrupt before a wrap-up
+    /// if another stop followed, or if the agent received the wrap-up prompt.
     pub fn stop_cause(&self) -> Option<StopCause> {
-        self.stops.first().map(|stop| stop.cause)
+        let succeeded = self.end.as_ref().filter(|end| end.fault.is_none());
+        let is_accepted = succeeded.is_some_and(AttemptEnd::is_accepted);
+        let is_too_late = |cause: StopCause| {
+            is_accepted && !matches!(cause, StopCause::DidNotExit | StopCause::BackgroundStopped)
+        };
+        let causes = || self.stops.iter().map(|stop| stop.cause).filter(|cause| !is_too_late(*cause));
+        let is_wrap_up = match self.wrap_up_after_results {
+            Some(_) => succeeded.is_some() && !is_accepted,
+            None => succeeded.is_none() && causes().next().is_some(),
+        };
+        causes().find(|cause| *cause != StopCause::WrapUp).or(is_wrap_up.then_some(StopCause::WrapUp))
     }
 
     /// Returns the observations that led to its stop. `None` if it did not stall.
@@ -183,9 +176,8 @@ impl AttemptHistory {
 
     /// Returns the planned wait after it, with the sweep. `None` if no attempt follows.
     pub fn planned_wait(&self) -> Option<Span> {
-        let end = self.end.as_ref()?;
-        let AfterAttempt::Attempt { at, .. } = &end.next else { return None };
-        Some(at.since(end.at))
+        let AfterAttempt::Attempt { at, .. } = &self.end.as_ref()?.next else { return None };
+        Some(at.since(self.ended_at?))
     }
 
     /// Returns how long the run waited after it, as of `at`.

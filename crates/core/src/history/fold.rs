@@ -1,8 +1,8 @@
 //! Applies records to the history of a run. Every record applies to every history, as in [`Run`](crate::Run).
 
 use super::{
-    AttemptEnd, AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory,
-    RunHistory, StopOrder,
+    AttemptHistory, CheckHistory, HistoryEvent, HistoryEventKind, OutageHistory, ReviewHistory, RunHistory,
+    StopOrder,
 };
 use crate::{Moment, PromptKind, Record, Span, Usage};
 
@@ -12,7 +12,7 @@ impl RunHistory {
     pub fn apply(&mut self, at: Moment, record: &Record) -> Option<&HistoryEvent> {
         let (wait, outage) = (self.current_wait(), self.state().outage_started_at);
         let (finished_at, downtime) = (self.state().finished_at, self.state().clocks.downtime);
-        self.run.apply(record);
+        self.run.apply(at, record);
         self.add_downtime(self.state().clocks.downtime - downtime);
         if self.current_wait() != wait {
             self.update_waits(at, record);
@@ -26,24 +26,24 @@ impl RunHistory {
     /// Updates everything but waits and outages. `finished_at` is the last finish before this record.
     fn update(&mut self, at: Moment, finished_at: Moment, record: &Record) -> Option<HistoryEventKind> {
         Some(match record {
-            Record::RunStarted { .. }
+            Record::RunStarted
             | Record::SummaryStopOrdered { .. }
-            | Record::InputClosed { .. }
+            | Record::InputClosed
             | Record::CheckStopOrdered { .. } => return None,
-            Record::AttemptStarted { plan, .. } => {
+            Record::AttemptStarted { plan } => {
                 self.attempts.push(AttemptHistory::new(at, plan));
                 HistoryEventKind::AttemptStarted
             }
-            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            Record::ResumeStrategyChosen { strategy, reason } => {
                 let attempt = self.attempts.last_mut()?;
                 (attempt.strategy, attempt.reason) = (Some(*strategy), Some(*reason));
                 return None;
             }
-            Record::SummaryStarted { .. } => {
+            Record::SummaryStarted => {
                 self.attempts.last_mut()?.summary_started_at = Some(at);
                 return None;
             }
-            Record::SummaryEnded { result, usage, .. } => {
+            Record::SummaryEnded { result, usage } => {
                 let summary = self.attempts.last_mut()?.end_summary(at, *result, *usage);
                 HistoryEventKind::SummaryEnded(summary)
             }
@@ -52,7 +52,7 @@ impl RunHistory {
                 (attempt.spawned_at, attempt.downtime) = (Some(at), Span::ZERO);
                 HistoryEventKind::AttemptSpawned
             }
-            Record::SessionOpened { session, .. } => {
+            Record::SessionOpened { session } => {
                 self.attempts.last_mut()?.opened_session = Some(session.clone());
                 return None;
             }
@@ -72,7 +72,7 @@ impl RunHistory {
                 }
                 HistoryEventKind::PromptSent(*prompt)
             }
-            Record::StopOrdered { cause, level, stall, .. } => {
+            Record::StopOrdered { cause, level, stall } => {
                 let order = StopOrder { at, cause: *cause, level: *level, stall: *stall };
                 self.attempts.last_mut()?.stops.push(order);
                 HistoryEventKind::StopOrdered(order)
@@ -81,7 +81,7 @@ impl RunHistory {
                 self.attempts.last_mut()?.deferrals += 1;
                 HistoryEventKind::StallDeferred(*stall)
             }
-            Record::Recovered { finding, last_record_at, changes, .. } => HistoryEventKind::Recovered {
+            Record::Recovered { finding, last_record_at, changes } => HistoryEventKind::Recovered {
                 finding: *finding,
                 unsupervised: last_record_at.map(|last| at.since(last)),
                 idle: self.on_recovered(at, *last_record_at),
@@ -92,27 +92,17 @@ impl RunHistory {
                 in_wait: self.current_wait().is_some(),
                 unsupervised: false,
             },
-            Record::AttemptEnded {
-                fault, usage, result, denied_calls, questions, continuity, next, ..
-            } => {
-                self.attempts.last_mut()?.end = Some(AttemptEnd {
-                    at,
-                    fault: *fault,
-                    result: *result,
-                    usage: *usage,
-                    denied_calls: *denied_calls,
-                    questions: *questions,
-                    continuity: *continuity,
-                    next: next.clone(),
-                });
+            Record::AttemptEnded(end) => {
+                let attempt = self.attempts.last_mut()?;
+                (attempt.ended_at, attempt.end) = (Some(at), Some(end.clone()));
                 HistoryEventKind::AttemptEnded
             }
-            Record::Swept { stopped_processes, .. } => {
+            Record::Swept { stopped_processes } => {
                 let attempt = self.attempts.last_mut()?;
                 attempt.leftover_processes = attempt.leftover_processes.saturating_add(*stopped_processes);
                 return None;
             }
-            Record::CheckStarted { .. } => {
+            Record::CheckStarted => {
                 self.checks.push(CheckHistory {
                     started_at: at,
                     ended_at: None,
@@ -136,7 +126,7 @@ impl RunHistory {
                 });
                 return None;
             }
-            Record::ReviewEnded { result, usage, retry_at, .. } => {
+            Record::ReviewEnded { result, usage, retry_at } => {
                 if let Some(attempt) = self.attempts.last_mut() {
                     attempt.review_usage = attempt.review_usage.plus(*usage);
                 }
@@ -152,21 +142,21 @@ impl RunHistory {
                     retry_at: *retry_at,
                 }
             }
-            Record::CheckEnded { result, .. } => {
+            Record::CheckEnded { result } => {
                 let check = self.checks.last_mut()?;
                 (check.ended_at, check.result) = (Some(at), Some(*result));
                 let duration = at.since(check.started_at) - check.downtime;
                 HistoryEventKind::CheckEnded { check: self.state().checks, result: *result, duration }
             }
-            Record::CancelRequested { source, .. } => HistoryEventKind::CancelRequested(*source),
-            Record::SuspendOrdered { source, .. } => HistoryEventKind::SuspendOrdered(*source),
-            Record::Suspended { source, .. } => HistoryEventKind::Suspended { source: *source, until: None },
-            Record::RunReopened { request, changes, .. } => HistoryEventKind::Reopened {
+            Record::CancelRequested { source } => HistoryEventKind::CancelRequested(*source),
+            Record::SuspendOrdered { source } => HistoryEventKind::SuspendOrdered(*source),
+            Record::Suspended { source } => HistoryEventKind::Suspended { source: *source, until: None },
+            Record::RunReopened { request, changes } => HistoryEventKind::Reopened {
                 request: request.clone(),
                 changes: changes.clone(),
                 finished: at.since(finished_at),
             },
-            Record::RunFinished { outcome, .. } => HistoryEventKind::Finished {
+            Record::RunFinished { outcome } => HistoryEventKind::Finished {
                 outcome: *outcome,
                 clocks: self.state().clocks,
                 usage: self.state().usage,

@@ -1,7 +1,8 @@
 use super::*;
 use crate::{
-    AfterAttempt, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, PromptKind, RecoveryFinding,
-    Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel, SummaryResult, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, CheckResult, Fault, Limit, Outcome, OutcomeKind,
+    PromptKind, RecoveryFinding, Remaining, Remedy, ReviewResult, SessionPlan, Span, StopCause, StopLevel,
+    SummaryResult, Usd,
 };
 
 fn at(seconds: u64) -> Moment {
@@ -18,28 +19,27 @@ fn usage(cents: u64) -> Usage {
 
 /// Folds records, each with its time in seconds after the start.
 fn history(records: &[(u64, Record)]) -> RunHistory {
-    let start =
-        [(0, Record::RunStarted { at: at(0) }), (0, Record::AttemptStarted { at: at(0), plan: plan(1) })];
+    let start = [(0, Record::RunStarted), (0, Record::AttemptStarted { plan: plan(1) })];
     RunHistory::new(start.iter().chain(records).map(|(seconds, record)| (at(*seconds), record)))
 }
 
 fn fails(seconds: u64, wait: u64) -> (u64, Record) {
     let next = AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: plan(2) };
-    let ended = Record::attempt_ended(at(seconds), Some(Fault::Overloaded), usage(5), next);
+    let ended = Record::AttemptEnded(AttemptEnd::new(Some(Fault::Overloaded), usage(5), next));
     (seconds, ended)
 }
 
 fn swept(seconds: u64) -> (u64, Record) {
-    (seconds, Record::Swept { at: at(seconds), stopped_processes: 1 })
+    (seconds, Record::Swept { stopped_processes: 1 })
 }
 
 fn starts(seconds: u64) -> (u64, Record) {
-    (seconds, Record::AttemptStarted { at: at(seconds), plan: plan(2) })
+    (seconds, Record::AttemptStarted { plan: plan(2) })
 }
 
 #[test]
 fn first_stop_is_the_reason() {
-    let stop = |cause, level| Record::StopOrdered { at: at(9), cause, level, stall: None };
+    let stop = |cause, level| Record::StopOrdered { cause, level, stall: None };
     let history = history(&[
         (9, stop(StopCause::Stalled, StopLevel::Term)),
         (19, stop(StopCause::Cancelled, StopLevel::Kill)),
@@ -49,10 +49,47 @@ fn first_stop_is_the_reason() {
     assert!(attempt.is_killed());
 }
 
+/// A wrap-up is only the reason if the attempt ended with it, and a stop of an attempt that was done already is none.
+#[test]
+fn last_effective_stop_is_the_reason() {
+    let stop = |cause| (9, Record::StopOrdered { cause, level: StopLevel::Interrupt, stall: None });
+    let (wrap_up, cancel) = (stop(StopCause::WrapUp), stop(StopCause::Cancelled));
+    let late = stop(StopCause::DidNotExit);
+    let sent = (
+        10,
+        Record::PromptSent {
+            prompt: PromptKind::WrapUp(Limit::Budget),
+            remaining: Remaining::default(),
+            results: 1,
+        },
+    );
+    let check = |records: &[(u64, Record)], end: Option<(Option<Fault>, OutcomeKind)>, expected| {
+        let mut records = records.to_vec();
+        records.extend(end.map(|(fault, kind)| {
+            let next = AfterAttempt::Finish(Outcome { kind, ..Outcome::DONE });
+            (20, Record::AttemptEnded(AttemptEnd::new(fault, usage(5), next)))
+        }));
+        let history = history(&records);
+        assert_eq!(history.attempts()[0].stop_cause(), expected, "{records:?}");
+    };
+    let interrupted = Some((Some(Fault::Interrupted), OutcomeKind::Cancelled));
+    let (done, limited) = (Some((None, OutcomeKind::Done)), Some((None, OutcomeKind::OutOfTime)));
+    check(std::slice::from_ref(&wrap_up), None, Some(StopCause::WrapUp));
+    check(&[wrap_up.clone(), sent.clone()], None, None);
+    check(&[wrap_up.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
+    check(&[wrap_up.clone(), sent.clone(), cancel.clone()], interrupted, Some(StopCause::Cancelled));
+    check(&[wrap_up.clone(), sent.clone()], limited, Some(StopCause::WrapUp));
+    check(&[wrap_up.clone(), sent, late.clone()], limited, Some(StopCause::DidNotExit));
+    check(std::slice::from_ref(&wrap_up), limited, None);
+    check(&[wrap_up], done, None);
+    check(&[cancel], done, None);
+    check(&[late], done, Some(StopCause::DidNotExit));
+}
+
 #[test]
 fn wrap_up_belongs_to_its_attempt() {
     let prompt = |seconds, prompt, results| {
-        (seconds, Record::PromptSent { at: at(seconds), prompt, remaining: Remaining::default(), results })
+        (seconds, Record::PromptSent { prompt, remaining: Remaining::default(), results })
     };
     let wrap_up = PromptKind::WrapUp(Limit::Budget);
     let sent = [
@@ -70,7 +107,7 @@ fn wrap_up_belongs_to_its_attempt() {
     let last = history(&[&sent[3..], &[prompt(70, wrap_up, 1)]].concat());
     assert_eq!(results(&last), [None, Some(1)]);
     let plan = AttemptPlan { prompt: wrap_up, ..plan(2) };
-    let starts_with = (60, Record::AttemptStarted { at: at(60), plan });
+    let starts_with = (60, Record::AttemptStarted { plan });
     assert_eq!(results(&history(&[fails(60, 0), swept(60), starts_with])), [None, Some(0)]);
 }
 
@@ -87,9 +124,8 @@ fn sweep_is_no_wait() {
 #[test]
 fn suspension_splits_a_wait() {
     let source = CancelSource::Sigterm;
-    let suspended = (70, Record::Suspended { at: at(70), source });
+    let suspended = (70, Record::Suspended { source });
     let recovered = Record::Recovered {
-        at: at(170),
         finding: RecoveryFinding::Suspended,
         last_record_at: Some(at(70)),
         changes: Vec::new(),
@@ -111,8 +147,8 @@ fn suspension_splits_a_wait() {
 
 #[test]
 fn summary_counts_once_and_apart_from_its_attempt() {
-    let ended = Record::SummaryEnded { at: at(4), result: SummaryResult::Written, usage: usage(2) };
-    let history = history(&[(1, Record::SummaryStarted { at: at(1) }), (4, ended), fails(60, 30)]);
+    let ended = Record::SummaryEnded { result: SummaryResult::Written, usage: usage(2) };
+    let history = history(&[(1, Record::SummaryStarted), (4, ended), fails(60, 30)]);
     let [attempt] = history.attempts() else { panic!("one attempt") };
     let summary = attempt.summary.expect("a summary");
     assert_eq!((summary.usage, summary.duration), (usage(2), Span::from_secs(3)));
@@ -127,7 +163,6 @@ fn summary_counts_once_and_apart_from_its_attempt() {
 fn takeover_claims_the_downtime_before_it() {
     let idle = |seconds, length| (seconds, Record::Downtime { duration: Span::from_secs(length) });
     let recovered = Record::Recovered {
-        at: at(300),
         finding: RecoveryFinding::AgentRunning,
         last_record_at: Some(at(90)),
         changes: Vec::new(),
@@ -151,17 +186,17 @@ fn takeover_claims_the_downtime_before_it() {
 
 #[test]
 fn outage_lasts_until_progress() {
-    let progress = (120, Record::ProgressMade { at: at(120), resets_retries: true });
+    let progress = (120, Record::ProgressMade { resets_retries: true });
     let history = history(&[fails(60, 30), swept(65), starts(95), progress]);
     assert_eq!(history.outages(), [OutageHistory { from: at(60), until: Some(at(120)) }]);
 }
 
 #[test]
 fn finish_keeps_the_totals_of_its_time() {
-    let finished = |seconds| Record::RunFinished { at: at(seconds), outcome: Outcome::DONE };
-    let reopened = Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() };
+    let finished = Record::RunFinished { outcome: Outcome::DONE };
+    let reopened = Record::RunReopened { request: ResumeRequest::Continue, changes: Vec::new() };
     let history =
-        history(&[(80, finished(80)), (500, reopened), starts(500), fails(520, 0), (520, finished(520))]);
+        history(&[(80, finished.clone()), (500, reopened), starts(500), fails(520, 0), (520, finished)]);
     let totals = |event: &HistoryEvent| match event.kind {
         HistoryEventKind::Finished { clocks, usage, .. } => Some((clocks.wall(event.at), usage)),
         _ => None,
@@ -176,28 +211,27 @@ fn durations_leave_out_downtime() {
     let hours = |hours| (hours * 3_600, Record::Downtime { duration: Span::from_hours(hours) });
     let usage = Usage::default();
     let summary = [
-        (1, Record::SummaryStarted { at: at(1) }),
+        (1, Record::SummaryStarted),
         hours(8),
-        (28_803, Record::SummaryEnded { at: at(28_803), result: SummaryResult::Written, usage }),
+        (28_803, Record::SummaryEnded { result: SummaryResult::Written, usage }),
     ];
     let summary = history(&summary).attempts()[0].summary.expect("a summary");
     assert_eq!(summary.duration, Span::from_secs(2));
     let check = [
-        (1, Record::CheckStarted { at: at(1) }),
+        (1, Record::CheckStarted),
         hours(8),
-        (28_804, Record::ReviewStarted { at: at(28_804), after_commands: true }),
-        (28_805, Record::Suspended { at: at(28_805), source: CancelSource::Sigterm }),
+        (28_804, Record::ReviewStarted { after_commands: true }),
+        (28_805, Record::Suspended { source: CancelSource::Sigterm }),
         (
             30_000,
             Record::Recovered {
-                at: at(30_000),
                 finding: RecoveryFinding::Suspended,
                 last_record_at: Some(at(28_805)),
                 changes: Vec::new(),
             },
         ),
-        (30_002, Record::ReviewEnded { at: at(30_002), result: ReviewResult::Passed, usage, retry_at: None }),
-        (30_002, Record::CheckEnded { at: at(30_002), result: CheckResult::Passed }),
+        (30_002, Record::ReviewEnded { result: ReviewResult::Passed, usage, retry_at: None }),
+        (30_002, Record::CheckEnded { result: CheckResult::Passed }),
     ];
     let history = history(&check);
     assert_eq!(history.checks()[0].duration(), Some(Span::from_secs(6)));

@@ -3,44 +3,43 @@
 
 use super::{AfterWait, LimitState, Observations, Phase, Run, State, WrapUpStage};
 use crate::{
-    AfterAttempt, ApiError, AttemptPlan, CheckResult, CheckStage, Continuity, Fault, KeepGoingPrompt,
-    LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ResumeRequest, ReviewResult, Span, StopCause,
-    StopLevel, SummaryResult, Usage, remedy,
+    AfterAttempt, ApiError, AttemptEnd, AttemptPlan, CheckResult, CheckStage, Continuity, Fault,
+    KeepGoingPrompt, LimitThreshold, Moment, Nudge, PromptKind, Record, Remedy, ResumeRequest, ReviewResult,
+    Span, StopCause, StopLevel, SummaryResult, remedy,
 };
 
 impl Run {
-    /// Applies one record.
-    pub fn apply(&mut self, record: &Record) {
+    /// Applies one record of a step that was decided at `at`.
+    pub fn apply(&mut self, at: Moment, record: &Record) {
         // From the end of an attempt on, its usage is part of the run's total.
-        if let Record::AttemptStarted { at, .. }
-        | Record::AttemptSpawned { at, .. }
-        | Record::AttemptEnded { at, .. } = record
+        if let Record::AttemptStarted { .. } | Record::AttemptSpawned { .. } | Record::AttemptEnded(_) =
+            record
         {
-            self.observations = Observations::new(*at);
+            self.observations = Observations::new(at);
         }
         if let Record::Downtime { duration } = record {
             self.observations.add_downtime(*duration);
         }
-        if let Record::PromptSent { at, .. } = record {
-            self.observations.on_prompt_sent(*at);
+        if let Record::PromptSent { .. } = record {
+            self.observations.on_prompt_sent(at);
         }
-        self.state.apply(record);
+        self.state.apply(at, record);
     }
 }
 
 impl State {
-    fn apply(&mut self, record: &Record) {
+    fn apply(&mut self, at: Moment, record: &Record) {
         match record {
-            Record::RunStarted { at } => self.clocks.started = *at,
-            Record::RunReopened { at, request, .. } => self.reset_for_reopen(*at, request),
-            Record::AttemptStarted { at, plan } => {
-                self.end_wait(*at);
+            Record::RunStarted => self.clocks.started = at,
+            Record::RunReopened { request, .. } => self.reset_for_reopen(at, request),
+            Record::AttemptStarted { plan } => {
+                self.end_wait(at);
                 self.phase = Phase::Starting;
                 self.started_with_history |= plan.attempt == 1 && plan.session.source().is_some();
                 self.plan = Some(plan.clone());
                 self.apply_prompt(plan.prompt);
                 self.results_before = 0;
-                self.attempt_started_at = *at;
+                self.attempt_started_at = at;
                 self.process = None;
                 self.made_progress = false;
                 self.stall_deferred_until = None;
@@ -55,13 +54,13 @@ impl State {
                     plan.strategy = Some(*strategy);
                 }
             }
-            Record::SummaryStarted { at } => self.phase = Phase::Summarizing { since: *at, stop_cause: None },
-            Record::SummaryStopOrdered { cause, .. } => {
+            Record::SummaryStarted => self.phase = Phase::Summarizing { since: at, stop_cause: None },
+            Record::SummaryStopOrdered { cause } => {
                 if let Phase::Summarizing { stop_cause, .. } = &mut self.phase {
                     *stop_cause = Some(*cause);
                 }
             }
-            Record::SummaryEnded { result, usage, .. } => {
+            Record::SummaryEnded { result, usage } => {
                 self.usage = self.usage.plus(*usage);
                 self.phase = Phase::Starting;
                 if let Some(plan) = &mut self.plan {
@@ -70,23 +69,23 @@ impl State {
                     plan.with_summary = *result == SummaryResult::Written;
                 }
             }
-            Record::AttemptSpawned { at, process } => {
+            Record::AttemptSpawned { process } => {
                 // No supervisor may have run for hours between the plan and the start.
-                self.attempt_started_at = *at;
+                self.attempt_started_at = at;
                 self.process = Some(*process);
                 if self.phase == Phase::Starting {
                     self.phase = Phase::Running;
                 }
             }
-            Record::SessionOpened { session, .. } => self.session = Some(session.clone()),
-            Record::ProgressMade { resets_retries, .. } => {
+            Record::SessionOpened { session } => self.session = Some(session.clone()),
+            Record::ProgressMade { resets_retries } => {
                 self.made_progress = true;
                 self.parked_since = None;
                 if *resets_retries {
                     self.reset_progress_counts();
                 }
             }
-            Record::LimitReached { limit, threshold, results, .. } => {
+            Record::LimitReached { limit, threshold, results } => {
                 self.results_before = *results;
                 let stage = match threshold {
                     LimitThreshold::Reserve => WrapUpStage::Due,
@@ -94,7 +93,7 @@ impl State {
                 };
                 self.limit_state = Some(LimitState { limit: *limit, stage });
             }
-            Record::AgentStopped { claimed_done, workspace_fingerprint, results, background, .. } => {
+            Record::AgentStopped { claimed_done, workspace_fingerprint, results, background } => {
                 self.results_before = *results;
                 self.apply_agent_stop(*claimed_done, *workspace_fingerprint);
                 if *background > 0 {
@@ -107,16 +106,16 @@ impl State {
                 self.apply_prompt(*prompt);
                 self.phase = Phase::Running;
             }
-            Record::InputClosed { at } => {
+            Record::InputClosed => {
                 self.input_closed = true;
                 if self.phase == Phase::Running {
-                    self.phase = Phase::Closing { since: *at };
+                    self.phase = Phase::Closing { since: at };
                 }
             }
             Record::StallDeferred { until, .. } => self.stall_deferred_until = Some(*until),
-            Record::Recovered { at, .. } => self.recover(*at),
-            Record::StopOrdered { at, cause, level, .. } => {
-                self.phase = Phase::Stopping { since: *at, cause: *cause, level: *level };
+            Record::Recovered { .. } => self.recover(at),
+            Record::StopOrdered { cause, level, .. } => {
+                self.phase = Phase::Stopping { since: at, cause: *cause, level: *level };
                 self.kills += u32::from(*level == StopLevel::Kill);
             }
             Record::Downtime { duration: span } => {
@@ -135,93 +134,84 @@ impl State {
                     *since = *since + *span;
                 }
             }
-            Record::AttemptEnded {
-                at,
-                fault,
-                usage,
-                result,
-                denied_calls,
-                questions,
-                continuity,
-                evidence,
-                next,
-                ..
-            } => {
-                self.process = None;
-                self.prompt_lost = *continuity == Some(Continuity::Unchanged);
-                self.denied_calls = self.denied_calls.saturating_add(*denied_calls);
-                self.questions = self.questions.plus(*questions);
-                self.fault = *fault;
-                self.startup = evidence.as_ref().and_then(|evidence| evidence.startup);
-                self.result = *result;
-                self.usage = Usage::plus(self.usage, *usage);
-                // Without an agent, the strategy was not tried.
-                if matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable)) {
-                    let strategy = self.plan.as_ref().and_then(|plan| plan.strategy);
-                    self.strategies_tried.retain(|tried| Some(*tried) != strategy);
-                }
-                if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (*fault, next) {
-                    self.count_retry(fault, *remedy, plan, *at);
-                }
-                self.phase = Phase::Sweeping { next: next.clone() };
-            }
-            Record::Swept { at, .. } => {
+            Record::AttemptEnded(end) => self.end_attempt(at, end),
+            Record::Swept { .. } => {
                 if let Phase::Sweeping { next: AfterAttempt::Attempt { at: until, plan, .. } } = &self.phase {
                     let next = AfterWait::Attempt(plan.clone());
-                    self.phase = Phase::Waiting { since: *at, until: *until, next };
+                    self.phase = Phase::Waiting { since: at, until: *until, next };
                 }
             }
-            Record::CheckStarted { at } => {
+            Record::CheckStarted => {
                 self.checks += 1;
                 self.check_has_commands = true;
                 self.review_started_at = None;
                 (self.review_outages, self.review_failures, self.no_verdict) = (0, 0, None);
-                self.phase = Phase::Checking { since: *at, stage: CheckStage::Commands, stop_cause: None };
+                self.phase = Phase::Checking { since: at, stage: CheckStage::Commands, stop_cause: None };
             }
-            Record::ReviewStarted { at, after_commands } => {
-                self.end_wait(*at);
+            Record::ReviewStarted { after_commands } => {
+                self.end_wait(at);
                 self.reviews += 1;
                 self.check_has_commands = *after_commands;
-                self.review_started_at.get_or_insert(*at);
-                self.phase = Phase::Checking { since: *at, stage: CheckStage::Review, stop_cause: None };
+                self.review_started_at.get_or_insert(at);
+                self.phase = Phase::Checking { since: at, stage: CheckStage::Review, stop_cause: None };
             }
-            Record::ReviewEnded { at, result, usage, retry_at } => {
+            Record::ReviewEnded { result, usage, retry_at } => {
                 self.usage = self.usage.plus(*usage);
                 match (*result, *retry_at) {
                     (ReviewResult::NoVerdict(fault), Some(until)) => {
                         // The suspension stopped the reviewer: it did not fail.
                         if self.suspended_by.is_none() {
-                            self.count_review_retry(fault, *at);
+                            self.count_review_retry(fault, at);
                         }
                         let next = AfterWait::Review(fault);
-                        self.phase = Phase::Waiting { since: *at, until, next };
+                        self.phase = Phase::Waiting { since: at, until, next };
                     }
                     (ReviewResult::NoVerdict(fault), None) => self.no_verdict = Some(fault),
                     (ReviewResult::Passed | ReviewResult::Failed(_), _) => {}
                 }
             }
-            Record::CheckStopOrdered { cause, .. } => {
+            Record::CheckStopOrdered { cause } => {
                 if let Phase::Checking { stop_cause, .. } = &mut self.phase {
                     *stop_cause = Some(*cause);
                 }
             }
-            Record::CheckEnded { result, .. } => {
+            Record::CheckEnded { result } => {
                 self.check_passed = *result == CheckResult::Passed;
                 self.checks_failed += u32::from(!self.check_passed);
             }
-            Record::CancelRequested { source, .. } => self.cancelled_by = Some(*source),
-            Record::SuspendOrdered { source, .. } => self.suspended_by = Some(*source),
-            Record::Suspended { at, source } => {
-                self.end_wait(*at);
+            Record::CancelRequested { source } => self.cancelled_by = Some(*source),
+            Record::SuspendOrdered { source } => self.suspended_by = Some(*source),
+            Record::Suspended { source } => {
+                self.end_wait(at);
                 let then = Box::new(std::mem::take(&mut self.phase));
-                self.phase = Phase::Suspended { since: *at, source: *source, then };
+                self.phase = Phase::Suspended { since: at, source: *source, then };
             }
-            Record::RunFinished { at, outcome } => {
-                self.end_wait(*at);
-                self.finished_at = *at;
+            Record::RunFinished { outcome } => {
+                self.end_wait(at);
+                self.finished_at = at;
                 self.phase = Phase::Finished { outcome: *outcome };
             }
         }
+    }
+
+    fn end_attempt(&mut self, at: Moment, end: &AttemptEnd) {
+        self.process = None;
+        self.prompt_lost = end.continuity == Some(Continuity::Unchanged);
+        self.denied_calls = self.denied_calls.saturating_add(end.denied_calls);
+        self.questions = self.questions.plus(end.questions);
+        self.fault = end.fault;
+        self.startup = end.evidence.as_ref().and_then(|evidence| evidence.startup);
+        self.result = end.result;
+        self.usage = self.usage.plus(end.usage);
+        // Without an agent, the strategy was not tried.
+        if matches!(end.fault, Some(Fault::AgentMissing | Fault::AgentUnusable)) {
+            let strategy = self.plan.as_ref().and_then(|plan| plan.strategy);
+            self.strategies_tried.retain(|tried| Some(*tried) != strategy);
+        }
+        if let (Some(fault), AfterAttempt::Attempt { remedy, plan, .. }) = (end.fault, &end.next) {
+            self.count_retry(fault, *remedy, plan, at);
+        }
+        self.phase = Phase::Sweeping { next: end.next.clone() };
     }
 
     /// Continues the run under a new supervisor. A suspended run returns to its previous phase, and the time

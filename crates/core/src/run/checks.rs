@@ -11,7 +11,7 @@ use crate::{
 impl Run {
     /// Starts a check: its commands, or only the reviewer if it has none.
     pub(super) fn start_check(&mut self, policy: &Policy, now: Now) {
-        self.record(Record::CheckStarted { at: now.at });
+        self.record(now.at, Record::CheckStarted);
         if has_commands(policy) {
             self.step.actions.push(Action::StartCheck(self.state.checks));
         } else {
@@ -39,7 +39,7 @@ impl Run {
 
     /// Finishes the run if the check passed or needs a person, or resumes the session with the failure.
     pub(super) fn end_check(&mut self, policy: &Policy, now: Now, result: CheckResult) {
-        self.record(Record::CheckEnded { at: now.at, result });
+        self.record(now.at, Record::CheckEnded { result });
         let failures_max = policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
         let reached = self.state.limit_state.filter(|reached| reached.stage == WrapUpStage::Exhausted);
         match (result, self.state.cancelled_by, reached) {
@@ -63,7 +63,7 @@ impl Run {
     }
 
     pub(super) fn stop_checking(&mut self, at: Moment, cause: StopCause) {
-        self.record(Record::CheckStopOrdered { at, cause });
+        self.record(at, Record::CheckStopOrdered { cause });
         self.step.actions.push(Action::StopCheck { timed_out: cause == StopCause::TimedOut });
     }
 }

@@ -3,13 +3,13 @@
 use super::{AfterWait, Phase, Run, WrapUpStage};
 use crate::{CheckStage, LimitThreshold, Moment, Policy, Span, StopLevel, words::stored_enum};
 
-/// The next moment at which a run makes a decision on its own.
+/// The next moment at which a run, or a workflow, makes a decision on its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Deadline {
+pub struct Deadline<K = DeadlineKind> {
     /// Time of the deadline.
     pub at: Moment,
     /// Event at the deadline, also shown to people.
-    pub kind: DeadlineKind,
+    pub kind: K,
 }
 
 stored_enum! {

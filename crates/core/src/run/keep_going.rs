@@ -37,7 +37,7 @@ impl Run {
             background_tasks: background,
             ..
         } = self.observations;
-        self.record(Record::AgentStopped { at, claimed_done, workspace_fingerprint, results, background });
+        self.record(at, Record::AgentStopped { claimed_done, workspace_fingerprint, results, background });
         let used = self.limit_usage(at);
         let AfterStop::Prompt(prompt) = self.after_stop(policy, keep_going, at, &used) else { return false };
         self.record_limit(policy, at);
@@ -66,13 +66,10 @@ impl Run {
         let Evidence { claimed_done, workspace_fingerprint, results, .. } = *evidence;
         if results > self.state.results_before {
             let background = 0;
-            self.record(Record::AgentStopped {
-                at: now.at,
-                claimed_done,
-                workspace_fingerprint,
-                results,
-                background,
-            });
+            self.record(
+                now.at,
+                Record::AgentStopped { claimed_done, workspace_fingerprint, results, background },
+            );
         }
         // The agent may have run without a supervisor, so its usage comes from the evidence.
         let used = self.state.limit_usage(now.at, evidence.usage, self.observations.largest_recent_turn());
@@ -168,7 +165,7 @@ impl Run {
 
     pub(super) fn send_prompt(&mut self, policy: &Policy, at: Moment, prompt: PromptKind) {
         let (remaining, results) = (self.remaining(policy, at), self.observations.results);
-        self.record(Record::PromptSent { at, prompt, remaining, results });
+        self.record(at, Record::PromptSent { prompt, remaining, results });
         self.step.actions.push(Action::SendPrompt(prompt, remaining));
     }
 }

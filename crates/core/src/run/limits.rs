@@ -15,12 +15,8 @@ impl Run {
     pub fn limit_usage(&self, at: Moment) -> LimitUsage {
         let largest_turn = self.observations.largest_recent_turn();
         let used = self.state.limit_usage(at, self.observations.usage, largest_turn);
-        // A turn counts once its tools have ended.
-        LimitUsage {
-            turns: used.turns
-                - u32::from(self.observations.open_tools > 0 && self.observations.usage.turns > 0),
-            ..used
-        }
+        let open_turns = u32::from(self.observations.turn_is_open && self.observations.usage.turns > 0);
+        LimitUsage { turns: used.turns - open_turns, ..used }
     }
 
     /// Returns the remaining amounts of the limits.
@@ -57,7 +53,7 @@ impl Run {
 
     fn record_threshold(&mut self, at: Moment, limit: Limit, threshold: LimitThreshold) {
         let results = self.observations.results;
-        self.record(Record::LimitReached { at, limit, threshold, results });
+        self.record(at, Record::LimitReached { limit, threshold, results });
     }
 
     /// Interrupts the exchange at the reserve; stops the agent when the limit is exhausted.

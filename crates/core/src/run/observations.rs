@@ -22,6 +22,9 @@ pub struct Observations {
     pub probing_since: Option<Moment>,
     /// Number of running tool calls.
     pub open_tools: u32,
+    /// Whether the last turn is open: its tools have not ended, or it has none and the exchange has not ended. The turn
+    /// counts toward the limits when it is over, so that its answer is not cut off.
+    pub turn_is_open: bool,
     /// Number of running background commands and sub-agents.
     pub background_tasks: u32,
     /// Number of sub-agents among them.
@@ -84,14 +87,19 @@ impl Observations {
             Notice::ToolStarted => {
                 self.open_exchange();
                 self.open_tools += 1;
+                self.turn_is_open = true;
             }
-            Notice::ToolEnded => self.open_tools = self.open_tools.saturating_sub(1),
+            Notice::ToolEnded => {
+                self.open_tools = self.open_tools.saturating_sub(1);
+                self.turn_is_open &= self.open_tools > 0;
+            }
             // Later tool calls in the same exchange do not retract the claim.
             Notice::ClaimedDone => self.claimed_done = true,
             Notice::ExchangeEnded(result) => {
                 self.result = Some((at, *result));
                 self.results += 1;
                 self.open_tools = 0;
+                self.turn_is_open = false;
             }
             Notice::Idle => self.idle = true,
             Notice::BackgroundChanged { tasks, sub_agents } => {
@@ -147,6 +155,8 @@ impl Observations {
                 tokens: usage.total_tokens().saturating_sub(self.usage.total_tokens()),
             };
         }
+        // Usage that arrives after the exchange belongs to turns that are over.
+        self.turn_is_open |= usage.turns > self.usage.turns && self.result.is_none();
         self.usage = usage;
     }
 

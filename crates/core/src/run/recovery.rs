@@ -4,34 +4,32 @@
 //! evidence.
 
 use super::Phase;
-use crate::{Exit, FoundAttempt, classify};
-use serde::{Deserialize, Serialize};
+use crate::{Exit, FoundAttempt, classify, words::stored_enum};
 
-/// The state in which a new supervisor found a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RecoveryFinding {
-    /// The agent is running and is supervised again.
-    AgentRunning,
-    /// The agent succeeded while no supervisor ran.
-    AgentFinished,
-    /// The agent is gone and had not finished its work.
-    AgentGone,
-    /// The attempt was planned but not started.
-    NotStarted,
-    /// A model was about to summarize older work.
-    Summarizing,
-    /// A check was running.
-    Checking,
-    /// The attempt had ended, and its leftover processes were to be stopped.
-    Sweeping,
-    /// The run was waiting for its next attempt.
-    Waiting,
-    /// SIGTERM or SIGHUP had suspended the run.
-    Suspended,
-    /// The run had finished, but no supervisor had reported it.
-    Finished,
+stored_enum! {
+    /// The state in which a new supervisor found a run.
+    pub enum RecoveryFinding {
+        /// The agent is running and is supervised again.
+        AgentRunning = "agent_running",
+        /// The agent succeeded while no supervisor ran.
+        AgentFinished = "agent_finished",
+        /// The agent is gone and had not finished its work.
+        AgentGone = "agent_gone",
+        /// The attempt was planned but not started.
+        NotStarted = "not_started",
+        /// A model was about to summarize older work.
+        Summarizing = "summarizing",
+        /// A check was running.
+        Checking = "checking",
+        /// The attempt had ended, and its leftover processes were to be stopped.
+        Sweeping = "sweeping",
+        /// The run was waiting for its next attempt.
+        Waiting = "waiting",
+        /// SIGTERM or SIGHUP had suspended the run.
+        Suspended = "suspended",
+        /// The run had finished, but no supervisor had reported it.
+        Finished = "finished",
+    }
 }
 
 /// Returns the finding for a run in this phase, or `None` if the run had not started.

@@ -21,7 +21,7 @@ impl Run {
         if self.is_exhausted() || self.state.cancelled_by.is_some() {
             return self.end_check(policy, now, CheckResult::Stopped);
         }
-        self.record(Record::ReviewStarted { at: now.at, after_commands: has_commands(policy) });
+        self.record(now.at, Record::ReviewStarted { after_commands: has_commands(policy) });
         self.step.actions.push(Action::StartReview(ReviewPlan {
             review: self.state.reviews,
             check: self.state.checks,
@@ -40,7 +40,7 @@ impl Run {
             ReviewResult::Passed | ReviewResult::Failed(_) => AfterReview::End,
         };
         let retry_at = if let AfterReview::Retry(at) = next { Some(at) } else { None };
-        self.record(Record::ReviewEnded { at: now.at, result, usage, retry_at });
+        self.record(now.at, Record::ReviewEnded { result, usage, retry_at });
         self.record_exhausted_limit(policy, now.at);
         match (result, next) {
             (ReviewResult::Passed, _) => self.end_check(policy, now, CheckResult::Passed),
@@ -54,7 +54,7 @@ impl Run {
             // The deadline starts the reviewer.
             (ReviewResult::NoVerdict(_), AfterReview::Retry(_)) => {}
             (ReviewResult::NoVerdict(_), AfterReview::GiveUp(outcome)) => {
-                self.record(Record::CheckEnded { at: now.at, result: CheckResult::Failed });
+                self.record(now.at, Record::CheckEnded { result: CheckResult::Failed });
                 self.finish(now.at, outcome);
             }
         }

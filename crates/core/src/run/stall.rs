@@ -61,7 +61,7 @@ impl Run {
         }
         let stall = self.stall_report(at, processes);
         match policy.stall_timeout.and_then(|limit| stall.deferred_until(at, limit)) {
-            Some(until) => self.record(Record::StallDeferred { at, until, stall }),
+            Some(until) => self.record(at, Record::StallDeferred { until, stall }),
             None => self.stop_stalled_agent(at, StopCause::Stalled, processes),
         }
     }
@@ -78,7 +78,7 @@ impl Run {
         // A frozen process reacts to no other signal.
         let level = if is_frozen { StopLevel::Kill } else { StopLevel::Term };
         let stall = Some(self.stall_report(at, processes));
-        self.record(Record::StopOrdered { at, cause, level, stall });
+        self.record(at, Record::StopOrdered { cause, level, stall });
         self.step.actions.push(Action::Stop(level));
     }
 

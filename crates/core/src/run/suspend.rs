@@ -40,34 +40,20 @@ impl Run {
         if self.is_idle() || self.state.suspended_by.is_some() {
             return;
         }
-        self.record(Record::SuspendOrdered { at, source });
-        match &self.state.phase {
-            Phase::Running if self.only_background_works() => {
-                self.stop(at, StopCause::Suspended, StopLevel::Term);
-            }
-            // An interrupted exchange ends with a result that reports its cost.
-            Phase::Running => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
-            // The agent already returned its result.
-            Phase::Closing { .. } => self.stop(at, StopCause::Suspended, StopLevel::Term),
-            Phase::Waiting { .. } => self.finish_suspend(at),
-            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Suspended),
-            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Suspended),
-            // The next event of the supervisor finds the suspension in the state.
-            Phase::Summarizing { stop_cause: Some(_), .. }
-            | Phase::Checking { stop_cause: Some(_), .. }
-            | Phase::Stopping { .. }
-            | Phase::Starting
-            | Phase::Sweeping { .. }
-            | Phase::New
-            | Phase::Suspended { .. }
-            | Phase::Finished { .. } => {}
+        self.record(at, Record::SuspendOrdered { source });
+        if let Phase::Waiting { .. } = self.state.phase {
+            return self.finish_suspend(at);
         }
+        // An interrupted exchange ends with a result that reports its cost.
+        let has_result = matches!(self.state.phase, Phase::Closing { .. });
+        let level = if has_result { StopLevel::Term } else { StopLevel::Interrupt };
+        self.stop_running(at, StopCause::Suspended, level);
     }
 
     /// Records the suspension once no process is left, so that the supervisor may exit.
     pub(super) fn finish_suspend(&mut self, at: Moment) {
         let Some(source) = self.state.suspended_by else { return };
-        self.record(Record::Suspended { at, source });
+        self.record(at, Record::Suspended { source });
         self.step.actions.push(Action::Finish(Outcome::suspended(source)));
     }
 }

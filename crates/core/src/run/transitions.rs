@@ -6,8 +6,8 @@ use super::{AfterWait, DeadlineKind, Observations, Phase, Run};
 use crate::resume_strategy;
 use crate::summary::summary_result;
 use crate::{
-    Action, AfterAttempt, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event, Evidence,
-    Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
+    Action, AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, CheckResult, CheckStage, Continuity, Event,
+    Evidence, Exit, Fault, FoundAttempt, Limit, Moment, Notice, Now, Outcome, OutcomeKind, Policy, ProcessId,
     PromptKind, Record, ResumeRequest, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
     SettingChange, Span, StartupError, Step, StopCause, StopLevel, StrategyReason, SummaryReport, classify,
 };
@@ -42,11 +42,11 @@ impl Run {
             Event::ProcessesProbed(processes) => self.on_processes_probed(policy, now.at, processes),
             Event::Swept(stopped_processes) => self.on_swept(policy, now, stopped_processes),
             Event::Ticked => self.on_ticked(policy, now),
-            Event::Downtime(span) => self.on_downtime(span),
+            Event::Downtime(span) => self.on_downtime(now.at, span),
             Event::Cancelled(source) => self.on_stop_requested(policy, now.at, source),
             Event::Recovered { found, stop, last_record_at, changes } => {
                 if let Some(finding) = finding(&self.state.phase, &found) {
-                    self.record(Record::Recovered { at: now.at, finding, last_record_at, changes });
+                    self.record(now.at, Record::Recovered { finding, last_record_at, changes });
                 }
                 self.on_recovered(policy, now, found, stop);
             }
@@ -54,8 +54,8 @@ impl Run {
         std::mem::take(&mut self.step)
     }
 
-    pub(super) fn record(&mut self, record: Record) {
-        self.apply(&record);
+    pub(super) fn record(&mut self, at: Moment, record: Record) {
+        self.apply(at, &record);
         self.step.records.push(record);
     }
 
@@ -63,7 +63,7 @@ impl Run {
         if self.state.phase != Phase::New {
             return;
         }
-        self.record(Record::RunStarted { at });
+        self.record(at, Record::RunStarted);
         let plan = AttemptPlan::new(1, session, PromptKind::Task);
         self.start_attempt(policy, at, plan);
     }
@@ -79,23 +79,23 @@ impl Run {
             return;
         }
         let plan = decide::plan_reopened(&self.state, now, &request);
-        self.record(Record::RunReopened { at: now.at, request, changes });
+        self.record(now.at, Record::RunReopened { request, changes });
         self.start_attempt(policy, now.at, plan);
     }
 
     pub(super) fn start_attempt(&mut self, policy: &Policy, at: Moment, plan: AttemptPlan) {
         let Some(plan) = self.apply_limits_to_plan(policy, at, plan) else { return };
-        self.record(Record::AttemptStarted { at, plan: plan.clone() });
+        self.record(at, Record::AttemptStarted { plan: plan.clone() });
         if plan.session.source().is_none() && plan.attempt > 1 {
             let (strategy, reason) = resume_strategy::strategy_for_new_session(
                 &plan,
                 &self.state.strategies_tried,
                 !self.state.usage.is_empty(),
             );
-            self.record(Record::ResumeStrategyChosen { at, strategy, reason });
+            self.record(at, Record::ResumeStrategyChosen { strategy, reason });
             // Once per handoff. Without progress, the strategy is repeated only if no agent started.
             if strategy == ResumeStrategy::Handoff && policy.handoff_summary.is_some() {
-                self.record(Record::SummaryStarted { at });
+                self.record(at, Record::SummaryStarted);
             }
         }
         self.launch_next(at);
@@ -131,11 +131,13 @@ impl Run {
         let strategy = resume_strategy::strategy_for(&plan.session, file_state, &self.state.strategies_tried);
         match strategy.filter(|_| self.state.cancelled_by.is_none()) {
             Some(strategy) => {
-                self.record(Record::ResumeStrategyChosen {
-                    at: now.at,
-                    strategy,
-                    reason: StrategyReason::SessionFile(file_state),
-                });
+                self.record(
+                    now.at,
+                    Record::ResumeStrategyChosen {
+                        strategy,
+                        reason: StrategyReason::SessionFile(file_state),
+                    },
+                );
                 self.launch_next(now.at);
             }
             // This case is handled like an agent that started and did not find the session.
@@ -154,7 +156,7 @@ impl Run {
             evidence.stop_cause = stop_cause;
         }
         let (result, usage) = summary_result(&summary_report);
-        self.record(Record::SummaryEnded { at: now.at, result, usage });
+        self.record(now.at, Record::SummaryEnded { result, usage });
         self.record_exhausted_limit(policy, now.at);
         if self.state.cancelled_by.is_some() || self.is_exhausted() {
             self.on_exited(policy, now, Evidence::from_exit(Exit::NeverSpawned));
@@ -164,7 +166,7 @@ impl Run {
     }
 
     pub(super) fn stop_summary(&mut self, at: Moment, cause: StopCause) {
-        self.record(Record::SummaryStopOrdered { at, cause });
+        self.record(at, Record::SummaryStopOrdered { cause });
         self.step.actions.push(Action::StopSummary);
     }
 
@@ -172,7 +174,7 @@ impl Run {
         if self.state.phase != Phase::Starting {
             return;
         }
-        self.record(Record::AttemptSpawned { at, process });
+        self.record(at, Record::AttemptSpawned { process });
         match (self.state.cancelled_by, self.state.suspended_by) {
             (Some(source), _) => self.stop(at, StopCause::Cancelled, first_stop_level(source)),
             (None, Some(_)) => self.stop(at, StopCause::Suspended, StopLevel::Interrupt),
@@ -260,7 +262,7 @@ impl Run {
                 self.stop(at, StopCause::WrongSession, StopLevel::Term);
             }
         } else if self.state.session.as_ref() != Some(session) {
-            self.record(Record::SessionOpened { at, session: session.clone() });
+            self.record(at, Record::SessionOpened { session: session.clone() });
         }
     }
 
@@ -285,17 +287,17 @@ impl Run {
     fn on_progress(&mut self, policy: &Policy, at: Moment) {
         // One record per attempt is sufficient.
         if !self.state.made_progress {
-            self.record(Record::ProgressMade { at, resets_retries: policy.progress_resets_retries });
+            self.record(at, Record::ProgressMade { resets_retries: policy.progress_resets_retries });
         }
     }
 
     pub(super) fn close_input(&mut self, at: Moment) {
-        self.record(Record::InputClosed { at });
+        self.record(at, Record::InputClosed);
         self.step.actions.push(Action::CloseInput);
     }
 
     pub(super) fn stop(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
-        self.record(Record::StopOrdered { at, cause, level, stall: None });
+        self.record(at, Record::StopOrdered { cause, level, stall: None });
         self.step.actions.push(Action::Stop(level));
     }
 
@@ -365,8 +367,7 @@ impl Run {
         // Users need the evidence: no other record describes the observations.
         let is_kept = matches!(fault, Some(Fault::Unknown | Fault::AgentUnusable));
         let evidence = is_kept.then(|| Box::new(evidence));
-        self.record(Record::AttemptEnded {
-            at: now.at,
+        let end = AttemptEnd {
             fault,
             usage,
             result,
@@ -376,7 +377,8 @@ impl Run {
             continuity,
             evidence,
             next,
-        });
+        };
+        self.record(now.at, Record::AttemptEnded(end));
         self.step.actions.push(Action::Sweep);
     }
 
@@ -388,7 +390,7 @@ impl Run {
     fn on_swept(&mut self, policy: &Policy, now: Now, stopped_processes: u32) {
         let Phase::Sweeping { next } = &self.state.phase else { return };
         let (next, at) = (next.clone(), now.at);
-        self.record(Record::Swept { at, stopped_processes });
+        self.record(at, Record::Swept { stopped_processes });
         match (next, self.state.cancelled_by) {
             (AfterAttempt::Finish(outcome), _) => self.finish(at, outcome),
             (AfterAttempt::Attempt { .. } | AfterAttempt::Check, None) if self.is_suspending() => {
@@ -407,7 +409,7 @@ impl Run {
     }
 
     pub(super) fn finish(&mut self, at: Moment, outcome: Outcome) {
-        self.record(Record::RunFinished { at, outcome });
+        self.record(at, Record::RunFinished { outcome });
         self.step.actions.extend(self.unfinished_actions());
     }
 
@@ -467,9 +469,9 @@ impl Run {
         }
     }
 
-    fn on_downtime(&mut self, span: Span) {
+    fn on_downtime(&mut self, at: Moment, span: Span) {
         if !self.is_idle() && span > Span::ZERO {
-            self.record(Record::Downtime { duration: span });
+            self.record(at, Record::Downtime { duration: span });
         }
     }
 
@@ -485,30 +487,32 @@ impl Run {
         if self.is_idle() || self.state.cancelled_by == Some(source) {
             return;
         }
-        self.record(Record::CancelRequested { at, source });
+        self.record(at, Record::CancelRequested { source });
+        if let Phase::Waiting { next, .. } = &self.state.phase {
+            if let AfterWait::Review(_) = next {
+                self.record(at, Record::CheckEnded { result: CheckResult::Stopped });
+            }
+            self.finish(at, Outcome::cancelled(source));
+        } else {
+            self.stop_running(at, StopCause::Cancelled, first_stop_level(source));
+        }
+    }
+
+    /// Stops the process that is running: the agent at this level or harder.
+    pub(super) fn stop_running(&mut self, at: Moment, cause: StopCause, level: StopLevel) {
         match &self.state.phase {
-            Phase::Running if self.only_background_works() => {
-                self.stop(at, StopCause::Cancelled, StopLevel::Term);
-            }
-            Phase::Running | Phase::Closing { .. } => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source));
-            }
-            Phase::Stopping { level, .. } if *level < first_stop_level(source) => {
-                self.stop(at, StopCause::Cancelled, first_stop_level(source));
-            }
-            Phase::Waiting { next: AfterWait::Attempt(_), .. } => self.finish(at, Outcome::cancelled(source)),
-            Phase::Waiting { next: AfterWait::Review(_), .. } => {
-                self.record(Record::CheckEnded { at, result: CheckResult::Stopped });
-                self.finish(at, Outcome::cancelled(source));
-            }
-            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, StopCause::Cancelled),
-            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, StopCause::Cancelled),
-            // The next event from the supervisor finds the cancellation in the state.
+            Phase::Running if self.only_background_works() => self.stop(at, cause, StopLevel::Term),
+            Phase::Running | Phase::Closing { .. } => self.stop(at, cause, level),
+            Phase::Stopping { level: ordered, .. } if *ordered < level => self.stop(at, cause, level),
+            Phase::Summarizing { stop_cause: None, .. } => self.stop_summary(at, cause),
+            Phase::Checking { stop_cause: None, .. } => self.stop_checking(at, cause),
+            // The next event from the supervisor finds the order in the state.
             Phase::Summarizing { stop_cause: Some(_), .. }
             | Phase::Checking { stop_cause: Some(_), .. }
             | Phase::Stopping { .. }
             | Phase::Starting
             | Phase::Sweeping { .. }
+            | Phase::Waiting { .. }
             | Phase::New
             | Phase::Suspended { .. }
             | Phase::Finished { .. } => {}

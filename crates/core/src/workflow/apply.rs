@@ -8,8 +8,8 @@ use super::{
 use crate::{Limit, Moment, Outcome, OutcomeKind, Usd};
 
 impl Workflow {
-    /// Applies one record.
-    pub fn apply(&mut self, record: &WorkflowRecord) {
+    /// Applies one record of a step that was decided at `at`.
+    pub fn apply(&mut self, at: Moment, record: &WorkflowRecord) {
         // Each start needs a measurement of its own.
         if let WorkflowRecord::RunPlanned { .. } = record {
             self.observations.memory = Memory::Unknown;
@@ -17,46 +17,44 @@ impl Workflow {
         if let WorkflowRecord::RunEnded { key, .. } = record {
             self.observations.waiting.remove(key);
         }
-        if let WorkflowRecord::TakenOver { at, .. } | WorkflowRecord::WorkflowReopened { at, .. } = record {
-            self.observations = Observations { stepped_at: *at, ..Observations::default() };
+        if let WorkflowRecord::TakenOver { .. } | WorkflowRecord::WorkflowReopened { .. } = record {
+            self.observations = Observations { stepped_at: at, ..Observations::default() };
         }
-        self.state.apply(record);
+        self.state.apply(at, record);
     }
 }
 
 impl WorkflowState {
-    fn apply(&mut self, record: &WorkflowRecord) {
+    fn apply(&mut self, at: Moment, record: &WorkflowRecord) {
         match record {
-            WorkflowRecord::WorkflowStarted { at } => {
-                self.started_at = *at;
+            WorkflowRecord::WorkflowStarted => {
+                self.started_at = at;
                 self.stage = WorkflowStage::Running;
             }
-            WorkflowRecord::WorkflowReopened {
-                limits, iterations_max, continued, costs, repeated, ..
-            } => {
+            WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, costs, repeated } => {
                 costs.iter().for_each(|RunCost { run, cost }| self.set_cost(*run, *cost));
                 self.limits = limits.or(self.limits);
                 self.iterations_max = iterations_max.or(self.iterations_max);
                 self.reopen(continued, repeated);
             }
-            WorkflowRecord::IterationStarted { iteration, .. } => {
+            WorkflowRecord::IterationStarted { iteration } => {
                 self.iteration = *iteration;
                 self.phases.clear();
                 self.until = UntilState::Open;
             }
-            WorkflowRecord::PhaseStarted { phase, has_items, .. } => {
+            WorkflowRecord::PhaseStarted { phase, has_items } => {
                 let phase = self.phase_mut(*phase);
                 phase.stage = if *has_items { PhaseStage::Listing } else { PhaseStage::Running };
                 if !has_items && phase.items.is_empty() {
                     phase.items = vec![ItemState::default()];
                 }
             }
-            WorkflowRecord::ItemsListed { phase, items, deferred, .. } => {
+            WorkflowRecord::ItemsListed { phase, items, deferred } => {
                 self.phase_mut(*phase).set_items(items, *deferred);
             }
-            WorkflowRecord::RunPlanned { at, key, share, resumed } => {
-                self.last_start_at = Some(*at);
-                self.clock.since.get_or_insert(*at);
+            WorkflowRecord::RunPlanned { key, share, resumed } => {
+                self.last_start_at = Some(at);
+                self.clock.since.get_or_insert(at);
                 if let Some(item) = self.item_mut(*key) {
                     if key.retry != item.retry {
                         item.reset_for_run(key.retry);
@@ -66,54 +64,54 @@ impl WorkflowState {
                     item.status = ItemStatus::Live;
                 }
             }
-            WorkflowRecord::RunEnded { at, key, end, next, parked_until } => {
-                self.end_run(*at, *key, end, *next, *parked_until);
+            WorkflowRecord::RunEnded { key, end, next, parked_until } => {
+                self.end_run(at, *key, end, *next, *parked_until);
             }
-            WorkflowRecord::ShareRefused { at, key, next } => {
+            WorkflowRecord::ShareRefused { key, next } => {
                 let item = self.item_mut(*key);
                 let refused = item.and_then(|item| {
                     let ItemStatus::Limited { outcome } = item.status else { return None };
-                    item.settle(outcome, *next, *at);
+                    item.settle(outcome, *next, at);
                     Some(outcome)
                 });
                 self.stop_if(*next == AfterRun::Stop, refused);
             }
-            WorkflowRecord::TimeExhausted { .. } => {
+            WorkflowRecord::TimeExhausted => {
                 self.is_time_exhausted = true;
                 self.stop_if(true, Some(Outcome::from_limit(Limit::Time, None)));
             }
-            WorkflowRecord::MergeStarted { phase, .. } => self.phase_mut(*phase).stage = PhaseStage::Merging,
-            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops, .. } => {
+            WorkflowRecord::MergeStarted { phase } => self.phase_mut(*phase).stage = PhaseStage::Merging,
+            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops } => {
                 let phase = self.phase_mut(*phase);
                 phase.stage = PhaseStage::Ended;
                 phase.outcome = Some(*outcome);
                 phase.problem.clone_from(problem);
                 self.stop_if(*stops, Some(*outcome));
             }
-            WorkflowRecord::UntilStarted { .. } => self.until = UntilState::Checking,
-            WorkflowRecord::UntilEnded { holds, problem, .. } => {
+            WorkflowRecord::UntilStarted => self.until = UntilState::Checking,
+            WorkflowRecord::UntilEnded { holds, problem } => {
                 self.until = UntilState::Ended { holds: *holds, problem: problem.clone() };
                 let failed = Outcome { kind: OutcomeKind::Failed, ..Outcome::DONE };
                 self.stop_if(holds.is_none(), Some(failed));
             }
-            WorkflowRecord::ClockStopped { at } => self.stop_clock(*at),
-            WorkflowRecord::ClockStarted { at } => self.clock.since = Some(*at),
+            WorkflowRecord::ClockStopped => self.stop_clock(at),
+            WorkflowRecord::ClockStarted => self.clock.since = Some(at),
             WorkflowRecord::WorkflowDowntime { duration } => {
                 self.clock.since = self.clock.since.map(|since| since + *duration);
             }
-            WorkflowRecord::TakenOver { at, idle_since } => self.take_over(*at, *idle_since),
-            WorkflowRecord::CancelOrdered { source, .. } => {
+            WorkflowRecord::TakenOver { idle_since } => self.take_over(at, *idle_since),
+            WorkflowRecord::CancelOrdered { source } => {
                 self.cancelled_by = Some(*source);
                 self.revive_suspended();
             }
-            WorkflowRecord::WorkflowSuspendOrdered { source, .. } => self.suspended_by = Some(*source),
-            WorkflowRecord::WorkflowSuspended { at, source } => {
-                self.stop_clock(*at);
-                self.stage = WorkflowStage::Suspended { since: *at, source: *source };
+            WorkflowRecord::WorkflowSuspendOrdered { source } => self.suspended_by = Some(*source),
+            WorkflowRecord::WorkflowSuspended { source } => {
+                self.stop_clock(at);
+                self.stage = WorkflowStage::Suspended { since: at, source: *source };
             }
-            WorkflowRecord::WorkflowFinished { at, outcome } => {
-                self.stop_clock(*at);
-                self.stage = WorkflowStage::Finished { at: *at, outcome: *outcome };
+            WorkflowRecord::WorkflowFinished { outcome } => {
+                self.stop_clock(at);
+                self.stage = WorkflowStage::Finished { at, outcome: *outcome };
             }
         }
     }

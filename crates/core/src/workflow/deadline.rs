@@ -2,7 +2,7 @@
 
 use super::schedule::{MEMORY_INTERVAL, NextStart};
 use super::{ItemStatus, Memory, Workflow, WorkflowStage};
-use crate::{Moment, Span, WorkflowPolicy, word_enum};
+use crate::{Deadline, Moment, Span, WorkflowPolicy, word_enum};
 
 // A run that works without a pause ends by its own limit, after it saved its work. A minute later, only runs
 // that waited in the meantime are left.
@@ -22,14 +22,8 @@ word_enum! {
     }
 }
 
-/// When to tick next, and why.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WorkflowDeadline {
-    /// When to tick.
-    pub at: Moment,
-    /// Why.
-    pub kind: WorkflowDeadlineKind,
-}
+/// When to tick a workflow next, and why.
+pub type WorkflowDeadline = Deadline<WorkflowDeadlineKind>;
 
 impl Workflow {
     /// Returns when to tick next, or `None` if only another event can change anything.

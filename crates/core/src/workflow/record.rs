@@ -75,15 +75,10 @@ pub enum AfterRun {
 #[serde(tag = "record", rename_all = "snake_case")]
 pub enum WorkflowRecord {
     /// The workflow started.
-    WorkflowStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    WorkflowStarted,
     /// A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless
     /// they are `repeated`; items that did not finish as `done` get a new run.
     WorkflowReopened {
-        /// Time of the record.
-        at: Moment,
         /// New limits. `None` keeps the old ones.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         limits: Option<WorkflowLimits>,
@@ -102,15 +97,11 @@ pub enum WorkflowRecord {
     },
     /// An iteration started.
     IterationStarted {
-        /// Time of the record.
-        at: Moment,
         /// Number of the iteration, starting at 1.
         iteration: u32,
     },
     /// A phase starts. Its items are being listed, if it has items.
     PhaseStarted {
-        /// Time of the record.
-        at: Moment,
         /// Index of the phase.
         phase: usize,
         /// Whether its items are being listed.
@@ -119,8 +110,6 @@ pub enum WorkflowRecord {
     },
     /// The items of the phase were listed.
     ItemsListed {
-        /// Time of the record.
-        at: Moment,
         /// Index of the phase.
         phase: usize,
         /// Items, as text for people and for run names. Items that are JSON are compact JSON.
@@ -131,8 +120,6 @@ pub enum WorkflowRecord {
     },
     /// A run starts, or a run that ended as `retry_later` or was limited by its share is resumed.
     RunPlanned {
-        /// Time of the record.
-        at: Moment,
         /// Position of the run.
         key: RunKey,
         /// Its share of the limits.
@@ -143,8 +130,6 @@ pub enum WorkflowRecord {
     },
     /// A run finished.
     RunEnded {
-        /// Time of the record.
-        at: Moment,
         /// Position of the run.
         key: RunKey,
         /// How it ended.
@@ -158,29 +143,20 @@ pub enum WorkflowRecord {
     },
     /// A run that waited for a larger share does not get one, because too little is left.
     ShareRefused {
-        /// Time of the record.
-        at: Moment,
         /// Position of the run.
         key: RunKey,
         /// What follows: the reaction to `over_budget`.
         next: AfterRun,
     },
     /// The working time is exhausted. Live runs that are left are cancelled.
-    TimeExhausted {
-        /// Time of the record.
-        at: Moment,
-    },
+    TimeExhausted,
     /// Every run of the phase finished; their worktrees are being merged.
     MergeStarted {
-        /// Time of the record.
-        at: Moment,
         /// Index of the phase.
         phase: usize,
     },
     /// The phase is complete, or failed.
     PhaseEnded {
-        /// Time of the record.
-        at: Moment,
         /// Index of the phase.
         phase: usize,
         /// Outcome: `done`, or that of the first item that did not finish as `done`.
@@ -193,14 +169,9 @@ pub enum WorkflowRecord {
         stops: bool,
     },
     /// The condition of `until` is being evaluated.
-    UntilStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    UntilStarted,
     /// The condition was evaluated.
     UntilEnded {
-        /// Time of the record.
-        at: Moment,
         /// Whether it holds. `None` if it could not be evaluated.
         holds: Option<bool>,
         /// Why it could not be evaluated.
@@ -208,15 +179,9 @@ pub enum WorkflowRecord {
         problem: Option<String>,
     },
     /// The clock of the working time stopped: every live run waits.
-    ClockStopped {
-        /// Time of the record.
-        at: Moment,
-    },
+    ClockStopped,
     /// A run works again.
-    ClockStarted {
-        /// Time of the record.
-        at: Moment,
-    },
+    ClockStarted,
     /// The machine slept.
     WorkflowDowntime {
         /// Length of the sleep, which does not count as working time.
@@ -224,36 +189,26 @@ pub enum WorkflowRecord {
     },
     /// No supervisor ran for a while.
     TakenOver {
-        /// Time of the record.
-        at: Moment,
         /// Time of the last record or heartbeat before it; the time between does not count as working time.
         idle_since: Moment,
     },
     /// The user or a signal cancelled the workflow.
     CancelOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Source of the cancellation.
         source: CancelSource,
     },
     /// SIGTERM or SIGHUP arrived: the workflow and its runs are being suspended.
     WorkflowSuspendOrdered {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// The live runs are suspended, and the supervisor exits.
     WorkflowSuspended {
-        /// Time of the record.
-        at: Moment,
         /// Signal.
         source: CancelSource,
     },
     /// The workflow finished.
     WorkflowFinished {
-        /// Time of the record.
-        at: Moment,
         /// Outcome of the workflow.
         outcome: Outcome,
     },

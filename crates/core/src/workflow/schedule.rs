@@ -58,9 +58,9 @@ impl Workflow {
         let is_running = self.state.clock.since.is_some();
         let works = self.state.live().any(|(key, _)| !self.observations.waiting.contains(&key));
         if works && !is_running {
-            self.record(WorkflowRecord::ClockStarted { at });
+            self.record(at, WorkflowRecord::ClockStarted);
         } else if is_running && !works {
-            self.record(WorkflowRecord::ClockStopped { at });
+            self.record(at, WorkflowRecord::ClockStopped);
         }
     }
 
@@ -77,11 +77,11 @@ impl Workflow {
             }
             if !needs_merge {
                 let outcome = state.item_outcome();
-                self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem: None, stops: false });
+                self.record(at, WorkflowRecord::PhaseEnded { phase, outcome, problem: None, stops: false });
                 return true;
             }
             if can_merge {
-                self.record(WorkflowRecord::MergeStarted { at, phase });
+                self.record(at, WorkflowRecord::MergeStarted { phase });
                 self.step.actions.push(WorkflowAction::Merge(phase));
                 return true;
             }
@@ -102,7 +102,7 @@ impl Workflow {
         let outcome = match (state.cancelled_by, state.suspended_by) {
             (Some(source), _) => Some(Outcome::cancelled(source)),
             (None, Some(source)) if has_suspended || state.stop.or(held).is_none() => {
-                self.record(WorkflowRecord::WorkflowSuspended { at, source });
+                self.record(at, WorkflowRecord::WorkflowSuspended { source });
                 self.step.actions.push(WorkflowAction::Finish(Outcome::suspended(source)));
                 return true;
             }
@@ -112,7 +112,7 @@ impl Workflow {
     }
 
     fn finish(&mut self, at: Moment, outcome: Outcome) -> bool {
-        self.record(WorkflowRecord::WorkflowFinished { at, outcome });
+        self.record(at, WorkflowRecord::WorkflowFinished { outcome });
         self.step.actions.push(WorkflowAction::Finish(outcome));
         true
     }
@@ -122,7 +122,7 @@ impl Workflow {
         if self.time_deadline(policy).is_none_or(|deadline| deadline.at > at) {
             return false;
         }
-        self.record(WorkflowRecord::TimeExhausted { at });
+        self.record(at, WorkflowRecord::TimeExhausted);
         self.stop_live_runs();
         true
     }
@@ -133,13 +133,13 @@ impl Workflow {
             return false;
         }
         if self.is_until_due(policy) {
-            self.record(WorkflowRecord::UntilStarted { at });
+            self.record(at, WorkflowRecord::UntilStarted);
             self.step.actions.push(WorkflowAction::CheckUntil);
             return true;
         }
         if let Some(phase) = (0..policy.phases.len()).find(|phase| self.is_phase_due(policy, *phase)) {
             let has_items = policy.phases[phase].has_items && self.needs_list(policy, phase);
-            self.record(WorkflowRecord::PhaseStarted { at, phase, has_items });
+            self.record(at, WorkflowRecord::PhaseStarted { phase, has_items });
             if has_items {
                 self.step.actions.push(WorkflowAction::ListItems(phase));
             }
@@ -149,7 +149,7 @@ impl Workflow {
             return false;
         }
         if self.state.iteration < self.state.iterations_max(policy) {
-            self.record(WorkflowRecord::IterationStarted { at, iteration: self.state.iteration + 1 });
+            self.record(at, WorkflowRecord::IterationStarted { iteration: self.state.iteration + 1 });
             return true;
         }
         let is_done = policy.until_after.is_none()
@@ -236,14 +236,14 @@ impl Workflow {
                 self.finish(at, Outcome::from_limit(Limit::Budget, None))
             }
             NextStart::OutOfTime if self.is_quiet() => {
-                self.record(WorkflowRecord::TimeExhausted { at });
+                self.record(at, WorkflowRecord::TimeExhausted);
                 true
             }
             NextStart::RefuseShare(key) => {
                 let phase = &policy.phases[key.phase];
                 let next = self.state.item(key).map(|item| configured(phase, item, OutcomeKind::OverBudget));
                 let next = next.unwrap_or_default();
-                self.record(WorkflowRecord::ShareRefused { at, key, next });
+                self.record(at, WorkflowRecord::ShareRefused { key, next });
                 true
             }
             NextStart::OutOfBudget | NextStart::OutOfTime | NextStart::None => false,
@@ -281,7 +281,7 @@ impl Workflow {
         } else if let NextStart::Run { key, share, resumed } = self.next_start(policy, at)
             && self.has_gap_passed(policy, at)
         {
-            self.record(WorkflowRecord::RunPlanned { at, key, share, resumed });
+            self.record(at, WorkflowRecord::RunPlanned { key, share, resumed });
             let item = self.state.item(key).cloned().unwrap_or_default();
             self.step.actions.push(item.start_action(key));
         }

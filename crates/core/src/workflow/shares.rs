@@ -71,25 +71,45 @@ impl WorkflowState {
         if self.stop.is_none() || self.is_time_exhausted {
             return None;
         }
-        let is_own_limit = |item: &ItemState, phase: &PhasePolicy, limit: Option<Limit>| {
-            let share = item.share.unwrap_or_default();
-            match limit {
-                // Without a share, the limit is that of the run itself.
-                Some(Limit::Budget) => share.budget == phase.budget,
-                Some(Limit::Time) => share.time == phase.time,
-                Some(Limit::Tokens | Limit::Turns | Limit::Wall) => true,
-                Some(Limit::Attempts) | None => false,
-            }
-        };
         let mut items = self.all_items();
         let found = items.find(|(key, item)| {
             let phase = &policy.phases[key.phase];
             item.outcome().is_some_and(|outcome| {
-                is_own_limit(item, phase, outcome.limit)
+                outcome.limit.is_some_and(|limit| is_own_limit(item, phase, limit))
                     && configured(phase, item, outcome.kind) == AfterRun::Stop
             })
         });
         found.map(|(key, _)| key)
+    }
+
+    /// Returns the limit that stopped the workflow, or a run that it continued without. A resume needs a larger one.
+    pub fn exhausted_limit(&self, policy: &WorkflowPolicy) -> Option<Limit> {
+        if self.stopped_at_own_limit(policy).is_some() {
+            return None;
+        }
+        let of_workflow = self.outcome().and_then(|outcome| outcome.limit);
+        let of_runs = self.all_items().filter_map(|(key, item)| {
+            let limit = item.outcome()?.limit?;
+            (!is_own_limit(item, &policy.phases[key.phase], limit)).then_some(limit)
+        });
+        let limits = self.limits(policy);
+        of_workflow.into_iter().chain(of_runs).find(|limit| match limit {
+            Limit::Budget => limits.budget.is_some(),
+            Limit::Time => limits.time.is_some(),
+            Limit::Tokens | Limit::Turns | Limit::Wall | Limit::Attempts => false,
+        })
+    }
+}
+
+/// Returns whether a run ended at a limit of its own, not at its share of the workflow's limit.
+fn is_own_limit(item: &ItemState, phase: &PhasePolicy, limit: Limit) -> bool {
+    let share = item.share.unwrap_or_default();
+    match limit {
+        // Without a share, the limit is that of the run itself.
+        Limit::Budget => share.budget == phase.budget,
+        Limit::Time => share.time == phase.time,
+        Limit::Tokens | Limit::Turns | Limit::Wall => true,
+        Limit::Attempts => false,
     }
 }
 

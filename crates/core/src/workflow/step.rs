@@ -18,29 +18,23 @@ impl Workflow {
         self.observations.stepped_at = at;
         match (self.state.stage, event) {
             (WorkflowStage::New, WorkflowEvent::Started) => {
-                self.record(WorkflowRecord::WorkflowStarted { at });
-                self.record(WorkflowRecord::IterationStarted { at, iteration: 1 });
+                self.record(at, WorkflowRecord::WorkflowStarted);
+                self.record(at, WorkflowRecord::IterationStarted { iteration: 1 });
             }
             (
                 WorkflowStage::Finished { .. },
                 WorkflowEvent::Reopened { limits, iterations_max, continued, costs },
             ) => {
                 let repeated = self.state.repeated_phases(policy);
-                let record = WorkflowRecord::WorkflowReopened {
-                    at,
-                    limits,
-                    iterations_max,
-                    continued,
-                    costs,
-                    repeated,
-                };
-                self.record(record);
+                let record =
+                    WorkflowRecord::WorkflowReopened { limits, iterations_max, continued, costs, repeated };
+                self.record(at, record);
             }
             (
                 WorkflowStage::Running | WorkflowStage::Suspended { .. } | WorkflowStage::Finished { .. },
                 WorkflowEvent::TakenOver { idle_since },
             ) => {
-                self.record(WorkflowRecord::TakenOver { at, idle_since });
+                self.record(at, WorkflowRecord::TakenOver { idle_since });
                 self.step.actions = self.unfinished_actions();
             }
             (WorkflowStage::Running, event) => self.on_event(policy, now, event),
@@ -68,14 +62,14 @@ impl Workflow {
             WorkflowEvent::UntilEnded { holds } => {
                 if self.state.until == UntilState::Checking {
                     let problem = holds.as_ref().err().cloned();
-                    self.record(WorkflowRecord::UntilEnded { at, holds: holds.ok(), problem });
+                    self.record(at, WorkflowRecord::UntilEnded { holds: holds.ok(), problem });
                 }
             }
             WorkflowEvent::MemoryMeasured { is_enough } => self.on_memory_measured(policy, at, is_enough),
             WorkflowEvent::Tick => {}
             WorkflowEvent::Downtime(duration) => {
                 if self.state.clock.since.is_some() {
-                    self.record(WorkflowRecord::WorkflowDowntime { duration });
+                    self.record(at, WorkflowRecord::WorkflowDowntime { duration });
                 }
             }
             WorkflowEvent::CancelRequested(source) => self.on_cancel(at, source),
@@ -84,8 +78,8 @@ impl Workflow {
         }
     }
 
-    pub(super) fn record(&mut self, record: WorkflowRecord) {
-        self.apply(&record);
+    pub(super) fn record(&mut self, at: Moment, record: WorkflowRecord) {
+        self.apply(at, &record);
         self.step.records.push(record);
     }
 
@@ -108,11 +102,11 @@ impl Workflow {
                 let deferred = u32::try_from(items.len().saturating_sub(max)).unwrap_or(u32::MAX);
                 items.truncate(max);
                 let is_empty = items.is_empty();
-                self.record(WorkflowRecord::ItemsListed { at, phase, items, deferred });
+                self.record(at, WorkflowRecord::ItemsListed { phase, items, deferred });
                 if is_empty {
                     let problem = Some(NO_ITEMS.to_owned());
                     let outcome = Outcome::DONE;
-                    self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem, stops: false });
+                    self.record(at, WorkflowRecord::PhaseEnded { phase, outcome, problem, stops: false });
                 }
             }
             Err(problem) => self.end_with_problem(policy, at, phase, OutcomeKind::Failed, problem),
@@ -127,7 +121,7 @@ impl Workflow {
         let outcome = state.item_outcome();
         match problem {
             Some(problem) => self.end_with_problem(policy, at, phase, OutcomeKind::NeedsPerson, problem),
-            None => self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem, stops: false }),
+            None => self.record(at, WorkflowRecord::PhaseEnded { phase, outcome, problem, stops: false }),
         }
     }
 
@@ -142,7 +136,7 @@ impl Workflow {
         // No run can be retried, so that only one reaction does not stop.
         let stops = configured(&policy.phases[phase], &ItemState::default(), kind) != AfterRun::Continue;
         let outcome = Outcome { kind, ..Outcome::DONE };
-        self.record(WorkflowRecord::PhaseEnded { at, phase, outcome, problem: Some(problem), stops });
+        self.record(at, WorkflowRecord::PhaseEnded { phase, outcome, problem: Some(problem), stops });
     }
 
     fn on_run_ended(&mut self, policy: &WorkflowPolicy, now: Now, key: RunKey, end: RunEnd) {
@@ -155,7 +149,7 @@ impl Workflow {
             return self.step.actions.extend(actions);
         }
         let (next, parked_until) = after_run(&self.state, &policy.phases[key.phase], item, &end, now);
-        self.record(WorkflowRecord::RunEnded { at: now.at, key, end, next, parked_until });
+        self.record(now.at, WorkflowRecord::RunEnded { key, end, next, parked_until });
     }
 
     /// Cancels the live and the suspended runs, so that each has an outcome. A second, harder cancellation is passed
@@ -168,7 +162,7 @@ impl Workflow {
         if is_new {
             let suspended = self.state.all_items().filter(|(_, item)| item.status == ItemStatus::Suspended);
             self.step.actions.extend(suspended.map(|(key, item)| item.start_action(key)));
-            self.record(WorkflowRecord::CancelOrdered { at, source });
+            self.record(at, WorkflowRecord::CancelOrdered { source });
             self.stop_live_runs();
         }
     }
@@ -177,7 +171,7 @@ impl Workflow {
     fn on_suspend(&mut self, at: Moment, source: CancelSource) {
         let is_stopped = self.state.cancelled_by.or(self.state.suspended_by).is_some();
         if !is_stopped {
-            self.record(WorkflowRecord::WorkflowSuspendOrdered { at, source });
+            self.record(at, WorkflowRecord::WorkflowSuspendOrdered { source });
             self.stop_live_runs();
         }
     }

@@ -12,7 +12,8 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,9 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::process::{Child, Command};
 use tokio::sync::mpsc;
+
+// Linux reads no more of a script to find its interpreter.
+const INTERPRETER_BYTES_MAX: usize = 256;
 
 pub(crate) struct LaunchSpec {
     pub(crate) program: PathBuf,
@@ -155,7 +159,7 @@ impl AgentProcess {
         for name in &launch.env_remove {
             command.env_remove(name);
         }
-        let mut child = command.spawn().map_err(|error| spawn_error(error, &launch.cwd))?;
+        let mut child = command.spawn().map_err(|error| spawn_error(error, &launch.program, &launch.cwd))?;
         let exited =
             || (SpawnError::NoResources, io::Error::other("the process exited before its id was read"));
         let raw_pid = child.id().ok_or_else(exited)?;
@@ -259,12 +263,28 @@ fn exit(status: ExitStatus) -> Exit {
     }
 }
 
-fn spawn_error(error: io::Error, cwd: &Path) -> (SpawnError, io::Error) {
+/// Returns whether a script names an interpreter that does not exist: `#!/no/such/sh`.
+fn has_missing_interpreter(program: &Path) -> bool {
+    let mut start = [0; INTERPRETER_BYTES_MAX];
+    let length = File::open(program).and_then(|mut file| file.read(&mut start)).unwrap_or(0);
+    let line = start[..length].split(|byte| *byte == b'\n').next().and_then(|line| line.strip_prefix(b"#!"));
+    let mut words = line.into_iter().flat_map(|line| line.trim_ascii().split(u8::is_ascii_whitespace));
+    words.next().is_some_and(|name| !Path::new(OsStr::from_bytes(name)).exists())
+}
+
+fn spawn_error(error: io::Error, program: &Path, cwd: &Path) -> (SpawnError, io::Error) {
     let kind = match error.kind() {
         // The system reports a missing directory as it reports a missing program. It may be mounted again.
         io::ErrorKind::NotFound if !cwd.exists() => {
             let text = format!("the working directory {} does not exist", cwd.display());
             return (SpawnError::NoResources, io::Error::other(text));
+        }
+        // The system reports a missing interpreter like that, too.
+        io::ErrorKind::NotFound if has_missing_interpreter(program) => {
+            return (
+                SpawnError::NotRunnable,
+                io::Error::other("the interpreter that it names does not exist"),
+            );
         }
         io::ErrorKind::NotFound => SpawnError::NotFound,
         io::ErrorKind::PermissionDenied => SpawnError::NotRunnable,

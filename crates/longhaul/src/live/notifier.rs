@@ -77,16 +77,15 @@ mod tests {
         }));
         let at = Moment(1_763_775_245_120);
         let parked = [
-            Record::ReviewStarted { at, after_commands: false },
+            Record::ReviewStarted { after_commands: false },
             Record::ReviewEnded {
-                at,
                 result: ReviewResult::NoVerdict(Fault::UsageLimit),
                 usage: Usage::default(),
                 retry_at: Some(at + Span::from_hours(1)),
             },
         ];
         let mut name_after = |waits: usize| {
-            let run = Run::replay(parked.iter().cycle().take(2 * waits));
+            let run = Run::replay(parked.iter().cycle().take(2 * waits).map(|record| (at, record)));
             notifier.on_step(&run, &policy, &WorldView::new(at, &None, None), &Step::default());
             notifier.due.take().map(|notification| notification.name)
         };

@@ -67,5 +67,5 @@ pub(crate) fn exit_of(dir: &AttemptDir) -> Exit {
 /// opened the session, and then the agent reports that.
 fn is_silent(dir: &AttemptDir) -> bool {
     let is_empty = |path: PathBuf| fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
-    is_empty(dir.stream_path()) && is_empty(dir.stderr_path())
+    is_empty(dir.stream_path()) && (is_empty(dir.stderr_path()) || dir.start_error().is_some())
 }

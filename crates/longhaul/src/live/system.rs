@@ -20,6 +20,7 @@ pub(crate) use platform::{
     AdoptedProcess, FileWatch, ProcessHandle, ProcessWatch, StartNote, agent_of_attempt, belongs_to,
     output_of_agent, processes_of, search,
 };
+pub use process_table::is_frozen;
 pub(crate) use process_table::{
-    ProcessStat, available_bytes, connections, is_frozen, oom_kills, resident_bytes, start_ticks,
+    ProcessStat, available_bytes, connections, oom_kills, resident_bytes, start_ticks,
 };

@@ -115,7 +115,7 @@ impl World for LiveWorld<'_> {
         self.journal.append(at, records)?;
         // An agent may choose the id of its session. No other run can know it yet.
         let opened = records.iter().filter_map(|record| match record {
-            Record::SessionOpened { session, .. } => Some(session),
+            Record::SessionOpened { session } => Some(session),
             _ => None,
         });
         self.lock_sessions(opened);
@@ -286,6 +286,7 @@ impl LiveWorld<'_> {
                 self.attempt = Some(attempt);
             }
             Err((kind, error)) => {
+                config.dir.attempt(plan.attempt).write_start_error(&error);
                 let program = config.spec().agent.program.display();
                 self.ended.spawn_error = Some(format!("cannot start {program}: {error}"));
                 self.events.push_back(Event::SpawnFailed(kind));

@@ -1,8 +1,8 @@
 use super::{Notification, NotificationBody};
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy,
-    Run, SessionId, SessionPlan, Span, Usage, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, PromptKind, Record,
+    Remaining, Remedy, Run, SessionId, SessionPlan, Span, Usage, Usd,
 };
 use longhaul_store::RunDir;
 
@@ -28,10 +28,10 @@ fn plan(attempt: u32) -> AttemptPlan {
 fn waiting(span: Span) -> Run {
     let usage = Usage { reported_cost: Usd(120_000), estimated_cost: Usd(5_000), ..Usage::default() };
     let next = AfterAttempt::Attempt { at: AT + span, remedy: Remedy::ALL[0], plan: plan(2) };
-    let ended = Record::attempt_ended(AT, Some(Fault::UsageLimit), usage, next);
-    let records = [Record::RunStarted { at: AT }, Record::AttemptStarted { at: AT, plan: plan(1) }, ended];
-    let swept = Record::Swept { at: AT, stopped_processes: 0 };
-    Run::replay(records.iter().chain([&swept]))
+    let ended = Record::AttemptEnded(AttemptEnd::new(Some(Fault::UsageLimit), usage, next));
+    let records = [Record::RunStarted, Record::AttemptStarted { plan: plan(1) }, ended];
+    let swept = Record::Swept { stopped_processes: 0 };
+    Run::replay(records.iter().chain([&swept]).map(|record| (AT, record)))
 }
 
 fn check(notification: &Notification, expected: &Expect) {

@@ -10,7 +10,9 @@ use crate::clock::calendar_now;
 use crate::git::UserRepo;
 use crate::live::{RunMarker, SessionFiles, processes_with};
 use longhaul_agent::dialect_named;
-use longhaul_core::{Outcome, Run, RunId, SessionId, SessionPlan, Workflow, WorkflowPolicy, WorkflowRecord};
+use longhaul_core::{
+    Moment, Outcome, Run, RunId, SessionId, SessionPlan, Workflow, WorkflowPolicy, WorkflowRecord,
+};
 use longhaul_store::{Home, Journal, LoadedJournal, Plan, RunDir, StoreError, WorkflowDir};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -101,7 +103,7 @@ fn runs_of(
     policy: &WorkflowPolicy,
     history: &LoadedJournal<WorkflowRecord>,
 ) -> BTreeSet<RunId> {
-    let run_of = |record: &WorkflowRecord| {
+    let run_of = |(_, record): (Moment, &WorkflowRecord)| {
         let WorkflowRecord::RunPlanned { key, .. } = record else { return None };
         Some(key.run_id(workflow, &policy.phases.get(key.phase)?.name))
     };

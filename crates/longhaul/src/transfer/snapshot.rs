@@ -50,15 +50,19 @@ impl WorkspaceSnapshot {
         }
         let excluded =
             excluded.iter().filter_map(|path| Some(canonical(path).strip_prefix(top).ok()?.to_owned()));
-        let excluded: Vec<PathBuf> = excluded.collect();
+        // Git refuses to add such a repository.
+        let without_commit = repositories_without_commit(&adding, top)?;
+        let excluded: Vec<PathBuf> = excluded.chain(without_commit.iter().cloned()).collect();
         let add_all = ["add", "--all", "--", "."].map(OsString::from);
         adding.call(&[&add_all[..], &pathspecs(&excluded)].concat())?;
         let tree = adding.line(&["write-tree"])?;
         commit(&scratch_repo, SNAPSHOT, &tree, head.as_deref())?;
         let shallow_commits = if_exists(fs::read_to_string(shallow));
         let shallow_commits = shallow_commits.map_err(TransferError::io("read", shallow))?;
+        let mut omitted = gitlinks(&scratch_repo, &tree)?;
+        omitted.extend(without_commit.into_iter().map(|path| path.into_os_string().into()));
         let workspace = WorkspaceManifest {
-            omitted: gitlinks(&scratch_repo, &tree)?,
+            omitted,
             filtered: paths(&adding.call(&FILTERED)?).map(os_text).collect(),
             head: head.clone(),
             branch: branch.clone(),
@@ -91,6 +95,19 @@ fn commit(scratch_repo: &Git, name: &str, tree: &str, parent: Option<&str>) -> R
     args.extend(parent.into_iter().flat_map(|parent| ["-p", parent]));
     let commit = scratch_repo.line(&args)?;
     scratch_repo.call(&["update-ref", name, &commit]).map(drop)
+}
+
+/// Returns the untracked repositories without a commit, relative to `top`.
+fn repositories_without_commit(git: &Git, top: &Path) -> Result<Vec<PathBuf>, GitError> {
+    let untracked = git.call(&["ls-files", "-z", "--others", "--exclude-standard"])?;
+    // Of a repository, git lists only the directory.
+    let repositories = paths(&untracked).filter_map(|path| path.strip_suffix(b"/"));
+    let repositories = repositories.map(|path| PathBuf::from(OsString::from_vec(path.to_vec())));
+    let has_commit = |path: &PathBuf| {
+        let head = Git::new(&top.join(path)).ask(&["rev-parse", "--quiet", "--verify", "HEAD"]);
+        head.is_ok_and(|head| head.is_some())
+    };
+    Ok(repositories.filter(|path| !has_commit(path)).collect())
 }
 
 fn gitlinks(git: &Git, tree: &str) -> Result<Vec<OsText>, GitError> {

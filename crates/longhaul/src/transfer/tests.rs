@@ -58,9 +58,7 @@ fn output_of_an_imported_run_is_as_old_as_its_last_heartbeat() {
     let (mut journal, _) = Journal::open_append(&dir.journal_path()).expect("a journal");
     let at = Moment(1_000);
     let plan = AttemptPlan::new(1, SessionPlan::New("s".into()), PromptKind::Task);
-    journal
-        .append(at, &[Record::RunStarted { at }, Record::AttemptStarted { at, plan }])
-        .expect("it can be written");
+    journal.append(at, &[Record::RunStarted, Record::AttemptStarted { plan }]).expect("it can be written");
     drop(journal);
     let attempt = dir.attempt(1).create().expect("a new directory");
     fs::write(attempt.stream_path(), "").expect("it can be written");

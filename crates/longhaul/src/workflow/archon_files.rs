@@ -89,7 +89,7 @@ impl ArchonFiles {
 
     /// Follows a record. Nothing is written.
     pub(super) fn apply(&mut self, at: Moment, record: &WorkflowRecord) {
-        if let WorkflowRecord::IterationStarted { iteration, .. } = record {
+        if let WorkflowRecord::IterationStarted { iteration } = record {
             self.previous = self.current.take();
             if let Some(previous) = &mut self.previous {
                 previous.completed_at = Some(at);

@@ -3,7 +3,7 @@
 use super::archon_files::{ArchonFiles, archive};
 use super::commands::Commands;
 use super::notifier::WorkflowNotifier;
-use super::report::{problem_of, status_with};
+use super::report::{reported_problem, status_with};
 use super::results::{Results, result_of_run};
 use super::run_spans::RunSpans;
 use super::run_task::{EndedRun, RunSource, RunTask, RunWait, StartError, still_works};
@@ -389,6 +389,7 @@ impl Driver<'_> {
             key,
             share,
             resumes,
+            has_worktree: worktrees.is_some(),
             home: self.home.clone(),
             environment: self.environment.clone(),
             waits: self.live.waits.0.clone(),
@@ -477,7 +478,7 @@ impl Driver<'_> {
         let mut end = RunEnd { outcome: report.outcome, cost, active };
         let strays = self.stray_changes(key, &changed_files);
         if end.outcome.kind != OutcomeKind::Done {
-            let problem = joined_problems(problem_of(&report), strays);
+            let problem = joined_problems(reported_problem(&report), strays);
             // Also without a problem: it replaces that of an earlier end of the run.
             let result = WorkflowResult { run: report.run, value: None, problem };
             return self.end_with(key, end, &result);

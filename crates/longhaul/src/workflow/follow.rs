@@ -35,7 +35,7 @@ async fn follow(
         // The lock is checked first, so that the last writes of a dead supervisor are still read.
         let is_locked = Journal::is_locked(&journal_path)?;
         for entry in journal.read()? {
-            entry.records.iter().for_each(|record| workflow.apply(record));
+            entry.records.iter().for_each(|record| workflow.apply(entry.at, record));
             last_at = entry.at;
             let view = WorkflowView { workflow: &workflow, policy: &plan.policy, at: entry.at };
             observer.on_step(view, &entry.records);

@@ -27,7 +27,7 @@ pub trait WorkflowObserver {
     /// works again.
     fn on_run_wait(&mut self, _run: &RunId, _key: RunKey, _wait: Option<(Option<Fault>, Moment)>) {}
 
-    /// Called when a run has no valid result, or did not start.
+    /// Called before the step in which a run ends, if it is not done, has no valid result or did not start.
     fn on_run_problem(&mut self, _run: &RunId, _problem: &str) {}
 
     /// Called when a part of the workflow is left out or a file cannot be written. The workflow continues.

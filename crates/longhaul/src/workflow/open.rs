@@ -97,7 +97,7 @@ pub(super) async fn open(
     let mut results = Results::default();
     let mut notifier = WorkflowNotifier::new(&dir, &plan, environment.clone());
     let mut spans = RunSpans::default();
-    for record in loaded.records() {
+    for (_, record) in loaded.records() {
         results.apply(&dir, &plan.policy, record)?;
         spans.apply(record);
         notifier.apply(record);

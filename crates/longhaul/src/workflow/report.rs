@@ -62,13 +62,15 @@ pub fn workflow_status(
     workflow: &Workflow,
     at: Moment,
 ) -> WorkflowStatus {
-    let problem = |key: RunKey, run: &RunId| {
-        let phase = &plan.policy.phases[key.phase].name;
-        let result = dir.result(key.iteration, phase, key.item).ok().flatten()?;
-        // A new run of the same item replaces the result.
-        result.problem.filter(|_| result.run == *run)
-    };
-    status_with(dir, plan, workflow, at, problem)
+    status_with(dir, plan, workflow, at, |key, _| problem_of(dir, plan, key))
+}
+
+/// Returns why a run is not done, or which files outside of its `edit_paths` changed, as stored for its last end.
+pub fn problem_of(dir: &WorkflowDir, plan: &WorkflowPlan, key: RunKey) -> Option<String> {
+    let phase = &plan.policy.phases[key.phase].name;
+    let result = dir.result(key.iteration, phase, key.item).ok().flatten()?;
+    // A new run of the same item replaces the result.
+    result.problem.filter(|_| result.run == key.run_id(dir.id(), phase))
 }
 
 /// Returns the state of a workflow, with the problems of its runs that `problem` returns.
@@ -85,8 +87,9 @@ pub(super) fn status_with(
 }
 
 /// Returns why a run is not done, for people. `None` if its outcome says everything.
-pub(super) fn problem_of(report: &RunReport) -> Option<String> {
-    let reason = report.errors.first().filter(|_| is_explained(report.outcome.kind))?;
+pub(super) fn reported_problem(report: &RunReport) -> Option<String> {
+    let is_explained = is_explained(report.outcome.kind) || report.failed_check.is_some();
+    let reason = report.errors.first().filter(|_| is_explained)?;
     let last_line = report.failed_check.as_ref().and_then(|check| last_line_of_output(&check.tail));
     Some(match last_line {
         Some(line) => format!("{reason}, and ends with: {line}"),
@@ -178,10 +181,12 @@ fn reason(
             format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind)
         }
         OutcomeKind::OverBudget => {
-            format!("the budget of the workflow is exhausted: {} used", status.total_cost_usd.0)
+            let budget = status.budget_usd.map_or_else(String::new, |budget| format!(" of {}", budget.0));
+            format!("the budget stopped the workflow: {}{budget} used", status.total_cost_usd.0)
         }
         OutcomeKind::OutOfTime => {
-            format!("the time limit is exhausted: {} worked", state.clock.before)
+            let limit = status.time_limit_ms.map_or_else(String::new, |limit| format!(" of {limit}"));
+            format!("the time limit stopped the workflow: {}{limit} worked", state.clock.before)
         }
         OutcomeKind::Cancelled if state.cancelled_by.is_none() => {
             "a run of the workflow was cancelled".to_owned()

@@ -36,7 +36,7 @@ impl RunSpans {
 #[cfg(test)]
 mod tests {
     use super::RunSpans;
-    use longhaul_core::{AfterRun, Moment, Outcome, RunEnd, RunKey, RunShare, WorkflowRecord};
+    use longhaul_core::{AfterRun, Outcome, RunEnd, RunKey, RunShare, WorkflowRecord};
 
     #[test]
     fn runs_overlap_from_the_first_start_to_the_last_end() {
@@ -45,13 +45,13 @@ mod tests {
         // `+` starts or resumes a run, and `-` ends it.
         let mut apply = |steps: &str| {
             for step in steps.split(' ') {
-                let (at, key) = (Moment(0), key(step[1..].parse().expect("a number")));
+                let key = key(step[1..].parse().expect("a number"));
                 let end =
                     RunEnd { outcome: Outcome::DONE, cost: Default::default(), active: Default::default() };
                 spans.apply(&if step.starts_with('+') {
-                    WorkflowRecord::RunPlanned { at, key, share: RunShare::default(), resumed: false }
+                    WorkflowRecord::RunPlanned { key, share: RunShare::default(), resumed: false }
                 } else {
-                    WorkflowRecord::RunEnded { at, key, end, next: AfterRun::Complete, parked_until: None }
+                    WorkflowRecord::RunEnded { key, end, next: AfterRun::Complete, parked_until: None }
                 });
             }
         };

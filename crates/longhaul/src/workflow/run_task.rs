@@ -25,6 +25,7 @@ pub(super) struct RunTask {
     pub(super) share: RunShare,
     /// Number of times that the workflow resumed the run, with this one. 0 starts it.
     pub(super) resumes: u32,
+    pub(super) has_worktree: bool,
     pub(super) home: Home,
     pub(super) environment: Environment,
     pub(super) waits: mpsc::UnboundedSender<RunWait>,
@@ -137,6 +138,14 @@ impl RunTask {
                     | SuperviseError::AlreadyFinished { .. }
                     | SuperviseError::Store(StoreError::JournalLocked(_)),
                 )) if checks < CHECKS_MAX => {}
+                // The user removed its worktree, so the workflow ends it. It must not stay recoverable.
+                Err(RunError::NotStarted(SuperviseError::Workspace { .. })) if self.has_worktree => {
+                    let (canceller, cancels) = Canceller::new();
+                    canceller.cancel_by(CancelSource::Person);
+                    // It may have finished.
+                    let _ = self.observe(RunStart::Recover { dir, notify: None }, cancels).await;
+                    return result;
+                }
                 result => return result,
             }
         }

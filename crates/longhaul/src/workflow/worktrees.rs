@@ -178,7 +178,7 @@ impl Worktrees {
     /// Returns the worktrees of these runs, which are merged, that could not be removed.
     pub(super) fn leftovers(&self, runs: &[DoneRun]) -> Vec<PathBuf> {
         let left = runs.iter().filter(|run| self.start_of(&run.run).ok().flatten().is_some());
-        left.map(|run| self.path(&run.run)).collect()
+        left.map(|run| self.path(&run.run)).filter(|path| path.exists()).collect()
     }
 
     /// Returns the worktrees of these runs that exist.

@@ -65,7 +65,9 @@ impl Excerpt {
     fn from_conversation(transcript: &Conversation) -> Excerpt {
         let mut messages = Vec::new();
         let outcomes = calls::outcomes(transcript);
-        for message in transcript.messages.iter().filter(|message| message.is_work()) {
+        // A wrap-up ends before the work does, so it is not judged as the end of the work.
+        let work = transcript.messages.iter().filter(|message| message.is_work() && !message.wrap_up);
+        for message in work {
             if let Some((role, text)) = visible_text(message, &outcomes) {
                 let content = redact(text.trim());
                 if !content.is_empty() {

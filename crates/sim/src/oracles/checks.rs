@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterAttempt, CheckResult, Moment, Outcome, OutcomeKind, PromptKind, Record, Span, StopCause,
+    AfterAttempt, AttemptEnd, CheckResult, Moment, Outcome, OutcomeKind, PromptKind, Record, Span, StopCause,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -43,26 +43,26 @@ impl CheckWatch {
         let is_cancelled = facts.cancel.is_some();
         match record {
             Record::RunReopened { .. } => *self = CheckWatch::default(),
-            Record::AttemptEnded { next, .. } => self.claimed_done = *next == AfterAttempt::Check,
-            Record::CheckStarted { at } => {
+            Record::AttemptEnded(AttemptEnd { next, .. }) => self.claimed_done = *next == AfterAttempt::Check,
+            Record::CheckStarted => {
                 let allowed = self.claimed_done
                     && facts.policy.checks.is_some()
                     && self.process.since.is_none()
                     && !is_cancelled;
                 ensure(allowed, Oracle::Checks, || format!("a check starts without a reason: {self:?}"))?;
                 (self.claimed_done, self.is_open) = (false, true);
-                self.process.start(*at);
+                self.process.start(facts.at);
             }
             Record::ReviewStarted { .. } => self.process = SideProcess::default(),
-            Record::CheckStopOrdered { at, cause } if self.process.since.is_some() => {
-                let allowed = self.process.may_stop(*at, *cause, timeout(facts), facts)
+            Record::CheckStopOrdered { cause } if self.process.since.is_some() => {
+                let allowed = self.process.may_stop(facts.at, *cause, timeout(facts), facts)
                     || *cause == StopCause::LimitReached && facts.is_limit_exhausted();
                 ensure(allowed, Oracle::Checks, || {
                     format!("the check is stopped as {cause:?} without that reason: {self:?}")
                 })?;
                 self.process.stop_cause = Some(*cause);
             }
-            Record::CheckEnded { result, .. } => {
+            Record::CheckEnded { result } => {
                 // A check that is stopped for a suspension has no result, because it runs again. A check that
                 // finishes just before the stop has one.
                 // A review ends without a result if the run ends.
@@ -82,7 +82,7 @@ impl CheckWatch {
                 self.result = Some(*result);
                 self.failed += u32::from(*result != CheckResult::Passed);
             }
-            Record::AttemptStarted { plan, .. } => {
+            Record::AttemptStarted { plan } => {
                 let failures_max = facts.policy.checks.as_ref().map_or(0, |checks| checks.failures_max);
                 let reports_failure =
                     matches!(plan.prompt, PromptKind::CheckFailed(_) | PromptKind::WrapUp(_));
@@ -96,14 +96,14 @@ impl CheckWatch {
                     format!("an attempt with {:?} follows the check: {self:?}", plan.prompt)
                 })?;
             }
-            Record::RunFinished { outcome, .. } => self.check_end(outcome, facts)?,
+            Record::RunFinished { outcome } => self.check_end(outcome, facts)?,
             Record::Downtime { duration } => self.process.add_downtime(*duration),
             // A new supervisor runs the commands again from the start, also those that a suspension stopped.
-            Record::Recovered { at, .. }
+            Record::Recovered { .. }
                 if self.process.since.is_some()
                     && matches!(self.process.stop_cause, None | Some(StopCause::Suspended)) =>
             {
-                self.process.start(*at);
+                self.process.start(facts.at);
             }
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! Counts the waits and the downtime of a run, independently of the core.
 
 use super::{Oracle, OracleResult, ensure};
-use longhaul_core::{AfterAttempt, Moment, Record, Run, Span};
+use longhaul_core::{AfterAttempt, AttemptEnd, Moment, Record, Run, Span};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClockWatch {
@@ -18,35 +18,35 @@ pub(crate) struct ClockWatch {
 }
 
 impl ClockWatch {
-    pub(crate) fn on_record(&mut self, record: &Record) {
+    pub(crate) fn on_record(&mut self, at: Moment, record: &Record) {
         match record {
-            Record::RunStarted { at } => self.started_at = *at,
-            Record::RunReopened { at, .. } => {
-                let since = self.finished_since.take().unwrap_or(*at);
+            Record::RunStarted => self.started_at = at,
+            Record::RunReopened { .. } => {
+                let since = self.finished_since.take().unwrap_or(at);
                 self.finished = self.finished + at.since(since);
             }
-            Record::AttemptEnded { next, .. } => self.retries = matches!(next, AfterAttempt::Attempt { .. }),
-            Record::Swept { at, .. } if self.retries => self.waits_since = Some(*at),
-            Record::ReviewEnded { at, retry_at: Some(_), .. } => self.waits_since = Some(*at),
-            Record::AttemptStarted { at, .. }
-            | Record::ReviewStarted { at, .. }
-            | Record::RunFinished { at, .. } => {
+            Record::AttemptEnded(AttemptEnd { next, .. }) => {
+                self.retries = matches!(next, AfterAttempt::Attempt { .. })
+            }
+            Record::Swept { .. } if self.retries => self.waits_since = Some(at),
+            Record::ReviewEnded { retry_at: Some(_), .. } => self.waits_since = Some(at),
+            Record::AttemptStarted { .. } | Record::ReviewStarted { .. } | Record::RunFinished { .. } => {
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
                 }
-                self.finished_since = matches!(record, Record::RunFinished { .. }).then_some(*at);
+                self.finished_since = matches!(record, Record::RunFinished { .. }).then_some(at);
             }
             // A wait pauses while the run is suspended.
-            Record::Suspended { at, .. } => {
-                self.suspended = Some((*at, self.waits_since.is_some()));
+            Record::Suspended { .. } => {
+                self.suspended = Some((at, self.waits_since.is_some()));
                 if let Some(since) = self.waits_since.take() {
                     self.waiting = self.waiting + at.since(since);
                 }
             }
-            Record::Recovered { at, .. } => {
+            Record::Recovered { .. } => {
                 let Some((since, waited)) = self.suspended.take() else { return };
                 self.downtime = self.downtime + at.since(since);
-                self.waits_since = waited.then_some(*at);
+                self.waits_since = waited.then_some(at);
             }
             Record::Downtime { duration: span } if self.waits_since.is_none() => {
                 self.downtime = self.downtime + *span

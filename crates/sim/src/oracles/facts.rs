@@ -9,6 +9,8 @@ use longhaul_core::{
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub policy: &'a Policy,
+    /// Time of the last record.
+    pub at: Moment,
     pub clocks: ClockWatch,
     /// Plan of the current or last attempt.
     pub plan: Option<AttemptPlan>,
@@ -40,6 +42,7 @@ impl<'a> Facts<'a> {
     pub(crate) fn new(policy: &'a Policy) -> Facts<'a> {
         Facts {
             policy,
+            at: Moment(0),
             clocks: ClockWatch::default(),
             plan: None,
             agent: AgentFacts::default(),
@@ -61,22 +64,23 @@ impl<'a> Facts<'a> {
         }
     }
 
-    pub(crate) fn on_record(&mut self, record: &Record) {
-        self.clocks.on_record(record);
+    pub(crate) fn on_record(&mut self, at: Moment, record: &Record) {
+        self.at = at;
+        self.clocks.on_record(at, record);
         match record {
             Record::RunReopened { .. } => {
                 (self.cancel, self.suspending_since, self.reached) = (None, None, None);
             }
-            Record::AttemptStarted { plan, .. } => {
+            Record::AttemptStarted { plan } => {
                 (self.plan, self.agent) = (Some(plan.clone()), AgentFacts::default());
             }
             Record::AttemptSpawned { .. } => self.agent = AgentFacts::default(),
             Record::PromptSent { .. } => self.agent.open_exchange(),
             Record::LimitReached { limit, threshold, .. } => self.reached = Some((*limit, *threshold)),
-            Record::CancelRequested { source, .. } => {
+            Record::CancelRequested { source } => {
                 (self.cancel, self.suspending_since) = (Some(*source), None);
             }
-            Record::SuspendOrdered { at, .. } => self.suspending_since = Some(*at),
+            Record::SuspendOrdered { .. } => self.suspending_since = Some(at),
             Record::Recovered { .. } => self.suspending_since = None,
             Record::Downtime { duration } => {
                 self.agent.result = self.agent.result.map(|(at, result)| (at + *duration, result));

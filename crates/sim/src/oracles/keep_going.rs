@@ -5,8 +5,8 @@ use super::facts::Facts;
 use super::limits::LimitWatch;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AfterAttempt, Fault, KeepGoing, KeepGoingPrompt, LimitThreshold, Moment, Outcome, OutcomeKind,
-    PromptKind, Record, Remedy,
+    AfterAttempt, AttemptEnd, Fault, KeepGoing, KeepGoingPrompt, LimitThreshold, Moment, Outcome,
+    OutcomeKind, PromptKind, Record, Remedy,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -42,7 +42,7 @@ impl KeepGoingWatch {
                 let KeepGoingWatch { stops, workspace, .. } = *self;
                 *self = KeepGoingWatch { stops, workspace, ..KeepGoingWatch::default() };
             }
-            Record::AttemptStarted { plan, .. } => {
+            Record::AttemptStarted { plan } => {
                 (self.results_before, self.needs_prompt, self.stopping) = (0, false, false);
                 self.on_prompt(plan.prompt, facts)?;
             }
@@ -58,10 +58,10 @@ impl KeepGoingWatch {
                 })?;
                 self.on_stop(facts);
             }
-            Record::PromptSent { at, prompt, .. } => {
+            Record::PromptSent { prompt, .. } => {
                 if !matches!(prompt, PromptKind::WrapUp(_)) {
                     let expected =
-                        facts.keep_going().map(|rule| self.expected_next(rule, *at, facts, limits));
+                        facts.keep_going().map(|rule| self.expected_next(rule, facts.at, facts, limits));
                     let is_expected = expected == Some(ExpectedNext::Prompt(*prompt));
                     ensure(self.needs_prompt && is_expected, Oracle::KeepsGoing, || {
                         format!("{prompt:?} is sent, not {expected:?}: {self:?}")
@@ -75,11 +75,11 @@ impl KeepGoingWatch {
                 self.is_wrapping_up |= *threshold == LimitThreshold::Exhausted;
             }
             Record::SuspendOrdered { .. } | Record::StopOrdered { .. } => self.stopping = true,
-            Record::InputClosed { at } => self.check_input_closed(*at, facts)?,
-            Record::AttemptEnded { at, fault, next, .. } => {
-                self.check_end(*at, *fault, next, facts, limits)?
+            Record::InputClosed => self.check_input_closed(facts.at, facts)?,
+            Record::AttemptEnded(AttemptEnd { fault, next, .. }) => {
+                self.check_end(facts.at, *fault, next, facts, limits)?
             }
-            Record::RunFinished { outcome, .. } if outcome.kind == OutcomeKind::Done => {
+            Record::RunFinished { outcome } if outcome.kind == OutcomeKind::Done => {
                 let done = facts.keep_going().is_none() || self.done_claims >= 2;
                 ensure(done, Oracle::KeepsGoing, || {
                     format!("done without two done claims in a row: {self:?}")

@@ -4,9 +4,9 @@
 use super::facts::Facts;
 use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit, LimitThreshold,
-    Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan, SessionPlan,
-    Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, Event, Evidence, Fault, FoundAttempt, Limit,
+    LimitThreshold, Moment, Notice, Outcome, OutcomeKind, PromptKind, Record, Remaining, Remedy, ReviewPlan,
+    SessionPlan, Span, StopCause, StopLevel, TerminalReason, Tokens, Usage, Usd, WrapUp,
 };
 
 // Number of recent responses that determine the reserve.
@@ -21,6 +21,8 @@ pub(crate) struct LimitWatch {
     ended_usage: Usage,
     /// Reported usage of the current attempt.
     attempt_usage: Usage,
+    /// Whether the current turn has tools that run, or no tools and no result yet.
+    turn_is_open: bool,
     /// Whether `attempt_usage` is not part of `ended_usage` yet.
     is_counting: bool,
     /// Cost and tokens of the current attempt's responses, newest last.
@@ -58,10 +60,12 @@ impl LimitWatch {
     /// Receives an event before the run does, and after `facts` did.
     pub(crate) fn receive(&mut self, now: Moment, event: &Event, facts: &Facts) {
         match event {
-            Event::Noticed(Notice::UsageUpdated(usage)) => self.update_usage(*usage),
+            Event::Noticed(Notice::UsageUpdated(usage)) => self.update_usage(*usage, facts),
             Event::Noticed(Notice::ExchangeStarted) if !self.is_leaving => {
                 (self.works_since, self.waits_since) = (Some(now), None)
             }
+            Event::Noticed(Notice::ToolStarted) => self.turn_is_open = true,
+            Event::Noticed(Notice::ToolEnded) => self.turn_is_open &= facts.agent.tools > 0,
             Event::Noticed(Notice::BackgroundChanged { tasks, .. }) => {
                 self.waits_since = self.waits_since.filter(|_| *tasks > 0);
             }
@@ -92,6 +96,7 @@ impl LimitWatch {
 
     fn reset(&mut self) {
         (self.attempt_usage, self.works_since, self.waits_since) = (Usage::default(), None, None);
+        self.turn_is_open = false;
         self.interrupt_result = None;
         self.responses.clear();
     }
@@ -99,12 +104,13 @@ impl LimitWatch {
     fn end_exchange(&mut self, now: Moment, result: &AgentResult, facts: &Facts) {
         let waits = facts.agent.shells > 0 && !facts.agent.claimed_done && !self.is_leaving;
         (self.works_since, self.waits_since) = (None, waits.then_some(now));
+        self.turn_is_open = false;
         if self.interrupted.is_some_and(|before| facts.agent.results > before) {
             self.interrupt_result.get_or_insert(result.terminal_reason);
         }
     }
 
-    fn update_usage(&mut self, usage: Usage) {
+    fn update_usage(&mut self, usage: Usage, facts: &Facts) {
         let count = |usage: &Usage| usage.messages + usage.truncated_messages;
         if count(&usage) > count(&self.attempt_usage) {
             let cost = Usd(money(&usage) - money(&self.attempt_usage).min(money(&usage)));
@@ -113,6 +119,7 @@ impl LimitWatch {
         if self.is_leaving {
             self.add_late_usage(usage);
         }
+        self.turn_is_open |= usage.turns > self.attempt_usage.turns && facts.agent.result.is_none();
         self.attempt_usage = usage;
     }
 
@@ -132,7 +139,7 @@ impl LimitWatch {
         let recent = || self.responses.iter().rev().take(RECENT);
         let largest_cost = recent().map(|response| response.0.0).max().unwrap_or(0);
         let largest = recent().map(|response| response.1).max().unwrap_or(0);
-        let open_turns = u64::from(facts.agent.tools > 0 && self.attempt_usage.turns > 0);
+        let open_turns = u64::from(self.turn_is_open && self.attempt_usage.turns > 0);
         let all = self.usage();
         let limit =
             |limit, used, max: Option<u64>, reserve| Some(LimitUse { limit, used, max: max?, reserve });
@@ -194,31 +201,31 @@ impl LimitWatch {
 
     pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
-            Record::LimitReached { at, limit, threshold, .. } => {
-                let reached = self.reached(facts, *at);
+            Record::LimitReached { limit, threshold, .. } => {
+                let reached = self.reached(facts, facts.at);
                 ensure(reached.contains(&(*limit, *threshold)), Oracle::Limits, || {
                     format!("{threshold:?} of {limit} is recorded, but {reached:?} is reached: {self:?}")
                 })?;
             }
-            Record::AttemptStarted { at, plan } => {
+            Record::AttemptStarted { plan } => {
                 self.reset();
                 (self.is_leaving, self.is_counting, self.interrupted, self.input_closed) =
                     (false, true, None, false);
                 // The reserve is only used for the wrap-up.
                 let wraps_up = matches!(plan.prompt, PromptKind::WrapUp(_));
-                let reached = self.reached(facts, *at);
-                let exhausted = self.has_exhausted_limit(facts, *at);
+                let reached = self.reached(facts, facts.at);
+                let exhausted = self.has_exhausted_limit(facts, facts.at);
                 ensure(!exhausted && (wraps_up || reached.is_empty()), Oracle::Limits, || {
                     format!("{plan:?} starts, but {reached:?} is reached")
                 })?;
-                (self.remaining, self.is_exhausted) = (self.remaining_at(facts, *at), false);
+                (self.remaining, self.is_exhausted) = (self.remaining_at(facts, facts.at), false);
                 self.wrap_ups += u32::from(wraps_up);
             }
-            Record::PromptSent { at, prompt, remaining, .. } => {
+            Record::PromptSent { prompt, remaining, .. } => {
                 let wraps_up = matches!(prompt, PromptKind::WrapUp(_));
                 let due = match facts.reached {
                     // No prompt to continue follows if a limit is reached that the run has not recorded yet.
-                    None => !wraps_up && self.reached(facts, *at).is_empty(),
+                    None => !wraps_up && self.reached(facts, facts.at).is_empty(),
                     Some((due, LimitThreshold::Reserve)) => *prompt == PromptKind::WrapUp(due),
                     Some((_, LimitThreshold::Exhausted)) => false,
                 };
@@ -227,7 +234,7 @@ impl LimitWatch {
                     || facts.policy.keep_going.is_some()
                     || facts.agent.sub_agents > 0;
                 let valid = due && (!wraps_up || is_asked);
-                let expected = self.remaining_at(facts, *at);
+                let expected = self.remaining_at(facts, facts.at);
                 ensure(valid && !self.input_closed && *remaining == expected, Oracle::Limits, || {
                     format!("{prompt:?} is sent, but {expected:?} remains: {self:?}")
                 })?;
@@ -239,26 +246,26 @@ impl LimitWatch {
                 (self.interrupted, self.interrupt_result) = (wraps_up.then_some(facts.agent.results), None);
                 (self.works_since, self.waits_since, self.is_leaving) = (None, None, true);
             }
-            Record::InputClosed { .. } => {
+            Record::InputClosed => {
                 ensure(facts.is_limit_exhausted() || !self.must_wrap_up(facts), Oracle::Limits, || {
                     format!("the input is closed after an interrupt for a wrap-up: {self:?}")
                 })?;
                 (self.works_since, self.is_leaving, self.input_closed) = (None, true, true);
             }
-            Record::AttemptEnded { usage, .. } => {
+            Record::AttemptEnded(AttemptEnd { usage, .. }) => {
                 self.ended_usage = self.ended_usage.plus(*usage);
                 self.is_counting = false;
                 self.reset();
             }
             // Usage found at a recovery during a summary does not belong to the attempt.
-            Record::SummaryStarted { .. } => self.is_counting = false,
-            Record::SummaryEnded { at, usage, .. } => {
+            Record::SummaryStarted => self.is_counting = false,
+            Record::SummaryEnded { usage, .. } => {
                 self.is_counting = true;
                 self.ended_usage = self.ended_usage.plus(*usage);
                 self.late_usage = self.late_usage.plus(*usage);
                 self.remaining.budget =
                     self.remaining.budget.map(|usd| Usd(usd.0.saturating_sub(money(usage))));
-                self.is_exhausted = self.has_exhausted_limit(facts, *at);
+                self.is_exhausted = self.has_exhausted_limit(facts, facts.at);
             }
             Record::ReviewEnded { usage, .. } => {
                 self.ended_usage = self.ended_usage.plus(*usage);

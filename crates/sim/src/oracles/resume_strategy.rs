@@ -4,7 +4,8 @@
 use super::facts::Facts;
 use super::{Oracle, OracleResult, ensure};
 use longhaul_core::{
-    AttemptPlan, Event, Fault, Record, ResumeStrategy, SessionFileState, SessionPlan, StrategyReason,
+    AttemptEnd, AttemptPlan, Event, Fault, Record, ResumeStrategy, SessionFileState, SessionPlan,
+    StrategyReason,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -50,7 +51,7 @@ impl StrategyWatch {
                 *self = StrategyWatch { has_history, ..StrategyWatch::default() };
             }
             Record::AttemptStarted { .. } => (self.inspected_state, self.chosen) = (None, None),
-            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            Record::ResumeStrategyChosen { strategy, reason } => {
                 let expected = self.expected(*reason, facts);
                 ensure(expected == Some(*strategy), Oracle::Strategies, || {
                     format!("{strategy:?} for {reason:?}, not {expected:?}: {self:?}")
@@ -58,11 +59,11 @@ impl StrategyWatch {
                 self.chosen = Some(*strategy);
                 self.set_tried(*strategy, true);
             }
-            Record::ProgressMade { resets_retries: true, .. } => {
+            Record::ProgressMade { resets_retries: true } => {
                 (self.relocated, self.repaired, self.handed_off, self.started_fresh) =
                     (false, false, false, false);
             }
-            Record::AttemptEnded { usage, fault, .. } => {
+            Record::AttemptEnded(AttemptEnd { usage, fault, .. }) => {
                 self.has_history |= !usage.is_empty();
                 let without_agent = matches!(fault, Some(Fault::AgentMissing | Fault::AgentUnusable));
                 if let Some(strategy) = self.chosen.filter(|_| without_agent) {

@@ -65,11 +65,11 @@ impl ReviewWatch {
         is_alive: bool,
     ) -> OracleResult {
         match record {
-            Record::CheckStarted { .. } => *self = ReviewWatch::default(),
-            Record::ReviewStarted { at, after_commands } => {
+            Record::CheckStarted => *self = ReviewWatch::default(),
+            Record::ReviewStarted { after_commands } => {
                 let has_commands =
                     facts.policy.checks.as_ref().is_some_and(|checks| !checks.commands.is_empty());
-                let is_due = self.retry_at.take().is_none_or(|retry_at| *at >= retry_at);
+                let is_due = self.retry_at.take().is_none_or(|retry_at| facts.at >= retry_at);
                 let allowed = review(facts).is_some()
                     && *after_commands == has_commands
                     && (self.commands_passed || !has_commands)
@@ -81,19 +81,19 @@ impl ReviewWatch {
                 ensure(allowed && is_due && !is_alive, Oracle::Reviews, || {
                     format!("a reviewer starts without a reason: {self:?}")
                 })?;
-                self.started_at.get_or_insert(*at);
-                self.process.start(*at);
+                self.started_at.get_or_insert(facts.at);
+                self.process.start(facts.at);
             }
-            Record::CheckStopOrdered { at, cause } if self.process.since.is_some() => {
+            Record::CheckStopOrdered { cause } if self.process.since.is_some() => {
                 let timeout = review(facts).map(|review| review.timeout);
-                let allowed = self.process.may_stop(*at, *cause, timeout, facts)
+                let allowed = self.process.may_stop(facts.at, *cause, timeout, facts)
                     || *cause == StopCause::LimitReached && facts.is_limit_exhausted();
                 ensure(allowed, Oracle::Reviews, || {
                     format!("the reviewer is stopped as {cause:?} without that reason: {self:?}")
                 })?;
                 self.process.stop_cause = Some(*cause);
             }
-            Record::ReviewEnded { at, result, usage, retry_at } => {
+            Record::ReviewEnded { result, usage, retry_at } => {
                 let (expected, billed) = self.expected(ended);
                 ensure(self.process.since.is_some() && *result == expected, Oracle::Truth, || {
                     format!("the review is recorded as {result:?}, but it was {expected:?}: {self:?}")
@@ -102,19 +102,19 @@ impl ReviewWatch {
                     format!("{usage:?} is recorded for a reviewer that used {billed:?}")
                 })?;
                 if let Some(retry_at) = retry_at {
-                    self.check_retry(*at, *result, *retry_at, facts, ended)?;
+                    self.check_retry(facts.at, *result, *retry_at, facts, ended)?;
                 } else if let ReviewResult::NoVerdict(fault) = result {
                     self.check_give_up(*fault, facts)?;
                 }
                 (self.process, self.result, self.retry_at) =
                     (SideProcess::default(), Some(*result), *retry_at);
             }
-            Record::CheckEnded { result, .. } => {
+            Record::CheckEnded { result } => {
                 let passed = self.result == Some(ReviewResult::Passed);
                 let valid = review(facts).is_none() || passed == (*result == CheckResult::Passed);
                 ensure(valid, Oracle::Reviews, || format!("the check is {result:?} after {self:?}"))?;
             }
-            Record::RunFinished { outcome, .. } if outcome.kind == OutcomeKind::Done => {
+            Record::RunFinished { outcome } if outcome.kind == OutcomeKind::Done => {
                 let passed = self.result == Some(ReviewResult::Passed);
                 ensure(review(facts).is_none() || passed && !is_alive, Oracle::Reviews, || {
                     format!("done without a review that passed: {self:?}")
@@ -124,13 +124,13 @@ impl ReviewWatch {
                 self.process.add_downtime(*duration);
                 self.started_at = self.started_at.map(|started_at| started_at + *duration);
             }
-            Record::Suspended { at, .. } => self.suspended_at = Some(*at),
-            Record::Recovered { at, .. } => {
-                let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| at.since(since));
+            Record::Suspended { .. } => self.suspended_at = Some(facts.at),
+            Record::Recovered { .. } => {
+                let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| facts.at.since(since));
                 self.started_at = self.started_at.map(|started_at| started_at + suspended);
                 // A suspension that did not stop the reviewer in time has no effect on the verdict.
                 if self.process.stop_cause == Some(StopCause::Suspended) {
-                    self.process.start(*at);
+                    self.process.start(facts.at);
                 }
             }
             _ => {}

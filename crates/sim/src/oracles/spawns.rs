@@ -4,7 +4,8 @@
 use super::{Oracle, OracleResult, ensure};
 use crate::world::World;
 use longhaul_core::{
-    Action, AfterAttempt, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record, SessionPlan,
+    Action, AfterAttempt, AttemptEnd, AttemptPlan, Moment, Outcome, PromptKind, RateLimitStatus, Record,
+    SessionPlan,
 };
 
 /// Checks that a record of the attempt, already on disk, implies the action.
@@ -33,30 +34,30 @@ fn implies(record: &Record, action: &Action) -> bool {
                 SessionPlan::New(_) => false,
                 SessionPlan::Resume(from) | SessionPlan::Fork { from, .. } => from == session,
             };
-            matches!(record, Record::AttemptStarted { plan, .. } if resumes(&plan.session))
+            matches!(record, Record::AttemptStarted { plan } if resumes(&plan.session))
         }
-        Action::StartCheck(_) => matches!(record, Record::CheckStarted { .. }),
+        Action::StartCheck(_) => matches!(record, Record::CheckStarted),
         Action::StartReview(_) => matches!(record, Record::ReviewStarted { .. }),
         Action::StopCheck { .. } => matches!(record, Record::CheckStopOrdered { .. }),
-        Action::StartSummary(_) => matches!(record, Record::SummaryStarted { .. }),
+        Action::StartSummary(_) => matches!(record, Record::SummaryStarted),
         Action::StopSummary => matches!(record, Record::SummaryStopOrdered { .. }),
         Action::Spawn(plan) => {
             let is_recorded = |recorded: &AttemptPlan| is_same_plan(plan, recorded);
-            matches!(record, Record::AttemptStarted { plan, .. } if is_recorded(plan))
+            matches!(record, Record::AttemptStarted { plan } if is_recorded(plan))
         }
         Action::SendPrompt(prompt, remaining) => {
             matches!(record, Record::PromptSent { prompt: sent, remaining: recorded, .. } if sent == prompt && recorded == remaining)
         }
-        Action::CloseInput => matches!(record, Record::InputClosed { .. }),
+        Action::CloseInput => matches!(record, Record::InputClosed),
         Action::Stop(level) => {
             matches!(record, Record::StopOrdered { level: ordered, .. } if ordered == level)
         }
         // A probe changes nothing, but it needs a running agent.
         Action::ProbeProcesses => matches!(record, Record::AttemptSpawned { .. }),
-        Action::Sweep => matches!(record, Record::AttemptEnded { .. } | Record::RunFinished { .. }),
+        Action::Sweep => matches!(record, Record::AttemptEnded(_) | Record::RunFinished { .. }),
         Action::Finish(outcome) => {
-            matches!(record, Record::RunFinished { outcome: ordered, .. } if ordered == outcome)
-                || matches!(record, Record::Suspended { source, .. } if Outcome::suspended(*source) == *outcome)
+            matches!(record, Record::RunFinished { outcome: ordered } if ordered == outcome)
+                || matches!(record, Record::Suspended { source } if Outcome::suspended(*source) == *outcome)
         }
     }
 }
@@ -101,7 +102,7 @@ pub(crate) fn check_spawn(
             Record::Swept { .. } => swept = true,
             // The previous attempt ended, and so did the check of its work.
             Record::CheckEnded { .. } => return Ok(()),
-            Record::AttemptEnded { next, .. } => {
+            Record::AttemptEnded(AttemptEnd { next, .. }) => {
                 ensure(swept, Oracle::SweptFirst, || {
                     format!("attempt {} starts before the sweep", plan.attempt)
                 })?;

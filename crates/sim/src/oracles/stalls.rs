@@ -157,56 +157,56 @@ impl StallWatch {
 
     pub(crate) fn on_record(&mut self, record: &Record, facts: &Facts) -> OracleResult {
         match record {
-            Record::AttemptStarted { at, plan } => {
+            Record::AttemptStarted { plan } => {
                 *self = StallWatch {
                     planned_session: Some(plan.session.id().clone()),
-                    started_at: *at,
-                    output_at: *at,
-                    last_progress_at: *at,
+                    started_at: facts.at,
+                    output_at: facts.at,
+                    last_progress_at: facts.at,
                     ..StallWatch::default()
                 };
             }
-            Record::AttemptSpawned { at, .. } => {
+            Record::AttemptSpawned { .. } => {
                 self.is_running = true;
-                (self.started_at, self.output_at, self.last_progress_at) = (*at, *at, *at);
+                (self.started_at, self.output_at, self.last_progress_at) = (facts.at, facts.at, facts.at);
             }
-            Record::StallDeferred { at, until, .. } => {
+            Record::StallDeferred { until, .. } => {
                 let stall = facts.policy.stall_timeout.unwrap_or_default();
-                let due = *at >= (self.output_at + stall).max(self.deferred_until)
-                    && at < until
-                    && *until <= self.silence_end(stall).min(*at + stall);
-                ensure(due && self.can_be_deferred(*at, stall), Oracle::Stalls, || {
+                let due = facts.at >= (self.output_at + stall).max(self.deferred_until)
+                    && facts.at < *until
+                    && *until <= self.silence_end(stall).min(facts.at + stall);
+                ensure(due && self.can_be_deferred(facts.at, stall), Oracle::Stalls, || {
                     format!("the stall is deferred until {until:?} without a reason: {self:?}")
                 })?;
                 self.deferred_until = *until;
             }
-            Record::InputClosed { at } => {
+            Record::InputClosed => {
                 let finished = facts.agent.result.is_some() && facts.agent.shells == 0;
                 let quiet = facts.agent.is_idle && self.has_answered(facts)
-                    || *at >= self.output_at + facts.policy.exit_timeout;
+                    || facts.at >= self.output_at + facts.policy.exit_timeout;
                 ensure(self.stopping || finished && quiet, Oracle::Stalls, || {
                     format!("the input is closed while the agent works: {self:?}")
                 })?;
-                self.closing_since = if self.stopping { self.closing_since } else { Some(*at) };
+                self.closing_since = if self.stopping { self.closing_since } else { Some(facts.at) };
             }
-            Record::StopOrdered { at, cause, .. } => {
-                ensure(self.stopping || self.may_stop(*at, *cause, facts), Oracle::Stalls, || {
+            Record::StopOrdered { cause, .. } => {
+                ensure(self.stopping || self.may_stop(facts.at, *cause, facts), Oracle::Stalls, || {
                     format!("the agent is stopped as {cause:?} without that reason: {self:?}")
                 })?;
                 self.stopping = true;
             }
-            Record::PromptSent { at, .. } => {
+            Record::PromptSent { .. } => {
                 (self.stopping, self.results_before) = (false, facts.agent.results);
                 self.was_prompted = facts.agent.shells > 0;
                 (self.rejections, self.rejection) = (0, 0);
-                self.output_at = self.output_at.max(*at);
-                self.last_progress_at = self.last_progress_at.max(*at);
+                self.output_at = self.output_at.max(facts.at);
+                self.last_progress_at = self.last_progress_at.max(facts.at);
             }
-            Record::AttemptEnded { .. } => self.is_running = false,
-            Record::AgentStopped { at, claimed_done, background, .. } => {
+            Record::AttemptEnded(_) => self.is_running = false,
+            Record::AgentStopped { claimed_done, background, .. } => {
                 let limits = facts.policy.limits;
                 let ends_by_time = limits.time.or(limits.wall).or(facts.policy.attempt_timeout).is_some();
-                let due = self.outlives_result(*at, facts)
+                let due = self.outlives_result(facts.at, facts)
                     && !(self.was_prompted && ends_by_time)
                     && !facts.waits_for_sub_agents();
                 ensure(*background == 0 || *claimed_done || due, Oracle::Stalls, || {

@@ -40,9 +40,9 @@ impl StopWatch {
                 *self = StopWatch::default();
             }
             Record::Downtime { duration: span } => self.downtime = self.downtime + *span,
-            Record::StopOrdered { at, cause, level, .. } => {
-                self.check(*at, *cause, *level, facts)?;
-                self.last = Some((*at, *level, *cause));
+            Record::StopOrdered { cause, level, .. } => {
+                self.check(facts.at, *cause, *level, facts)?;
+                self.last = Some((facts.at, *level, *cause));
                 self.kills += u32::from(*level == StopLevel::Kill);
                 self.downtime = Span::ZERO;
             }

@@ -6,7 +6,8 @@ use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
 use longhaul_core::{
-    AttemptPlan, Exit, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult, Usage,
+    AttemptEnd, AttemptPlan, Exit, Fault, Moment, Record, ResumeStrategy, Span, StopCause, SummaryResult,
+    Usage,
 };
 
 #[derive(Clone, Debug, Default)]
@@ -48,23 +49,23 @@ impl SummaryWatch {
                 *self = SummaryWatch { was_requested: self.was_requested, ..SummaryWatch::default() };
             }
             Record::ResumeStrategyChosen { strategy, .. } => self.strategy = Some(*strategy),
-            Record::SummaryStarted { at } => {
+            Record::SummaryStarted => {
                 let allowed = self.is_required(facts) && !self.was_requested && facts.cancel.is_none();
                 ensure(allowed, Oracle::Summaries, || {
                     format!("a summary starts that the policy does not allow: {self:?}")
                 })?;
                 self.was_requested = true;
-                self.process.start(*at);
+                self.process.start(facts.at);
             }
-            Record::SummaryStopOrdered { at, cause } => {
+            Record::SummaryStopOrdered { cause } => {
                 let runs = self.process.runs_since().is_some();
-                let allowed = runs && self.process.may_stop(*at, *cause, timeout(facts), facts);
+                let allowed = runs && self.process.may_stop(facts.at, *cause, timeout(facts), facts);
                 ensure(allowed, Oracle::Summaries, || {
                     format!("the summary is stopped as {cause:?} without that reason: {self:?}")
                 })?;
                 self.process.stop_cause = Some(*cause);
             }
-            Record::SummaryEnded { result, usage, .. } => {
+            Record::SummaryEnded { result, usage } => {
                 ensure(self.process.since.take().is_some(), Oracle::Summaries, || {
                     "a summary ended that was not started".to_owned()
                 })?;
@@ -72,9 +73,12 @@ impl SummaryWatch {
                 self.result = Some(*result);
             }
             Record::Downtime { duration } => self.process.add_downtime(*duration),
-            Record::ProgressMade { resets_retries, .. } => self.was_requested &= !resets_retries,
+            Record::ProgressMade { resets_retries } => self.was_requested &= !resets_retries,
             // No agent received it.
-            Record::AttemptEnded { fault: Some(Fault::AgentMissing | Fault::AgentUnusable), .. } => {
+            Record::AttemptEnded(AttemptEnd {
+                fault: Some(Fault::AgentMissing | Fault::AgentUnusable),
+                ..
+            }) => {
                 self.was_requested = false;
             }
             _ => {}

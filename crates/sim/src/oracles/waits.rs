@@ -4,8 +4,8 @@
 use super::bounds::{AttemptCase, Bound, Bounds};
 use super::{Oracle, OracleResult, Violation, ensure};
 use longhaul_core::{
-    AfterAttempt, Backoff, Event, Fault, Jitter, Moment, Now, Policy, RateLimitStatus, Record, Remedy, Run,
-    SessionLoss, Span, TimeoutAction,
+    AfterAttempt, AttemptEnd, Backoff, Event, Fault, Jitter, Moment, Now, Policy, RateLimitStatus, Record,
+    Remedy, Run, SessionLoss, Span, TimeoutAction,
 };
 
 // Retries after an unknown fault, an unknown model or a lack of memory start at this step of the schedule.
@@ -49,7 +49,7 @@ pub(crate) fn check_spread(
         let roll = now.roll.wrapping_add(index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let step = before.clone().step(policy, Now { roll, ..now }, event.clone());
         !step.records.iter().any(|record| {
-            matches!(record, Record::AttemptEnded { next: AfterAttempt::Attempt { at: other, .. }, .. } if *other == at)
+            matches!(record, Record::AttemptEnded(AttemptEnd { next: AfterAttempt::Attempt { at: other, .. }, .. }) if *other == at)
         })
     };
     ensure(spread < SPREAD_MIN || (1..=ROLLS).any(differs), Oracle::Jitter, || {

@@ -8,8 +8,8 @@ use crate::oracles::{
 };
 use crate::world::{EndedAttempt, World};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment, Outcome,
-    OutcomeKind, Phase, Policy, Record, Remedy, ReviewResult, Span, StopCause,
+    AfterAttempt, AttemptEnd, AttemptPlan, CancelSource, Continuity, Event, Exit, Fault, Limit, Moment,
+    Outcome, OutcomeKind, Phase, Policy, Record, Remedy, ReviewResult, Span, StopCause,
 };
 
 #[derive(Debug)]
@@ -118,12 +118,13 @@ impl<'a> OracleSet<'a> {
 
     pub(crate) fn on_record(
         &mut self,
+        at: Moment,
         record: &Record,
         world: &World,
         coverage: &mut Coverage,
     ) -> OracleResult {
         let remaining_attempts = self.remaining_attempts();
-        self.facts.on_record(record);
+        self.facts.on_record(at, record);
         self.stalls.on_record(record, &self.facts)?;
         self.strategies.on_record(record, &self.facts)?;
         self.summaries.on_record(record, &self.facts, world.summary.ended.as_ref())?;
@@ -134,7 +135,7 @@ impl<'a> OracleSet<'a> {
         self.reviews.on_record(record, &self.facts, world.review.ended.as_ref(), is_alive)?;
         match record {
             Record::RunReopened { .. } => self.reopen(),
-            Record::AttemptStarted { plan, .. } => {
+            Record::AttemptStarted { plan } => {
                 ensure(remaining_attempts > 0, Oracle::Bounds, || {
                     format!("attempt {} exceeds the limit on attempts", plan.attempt)
                 })?;
@@ -142,19 +143,19 @@ impl<'a> OracleSet<'a> {
                     self.sessions.check_reopened(plan, self.fault)?;
                 }
             }
-            Record::Suspended { at, .. } => {
-                self.suspended_at = Some(*at);
+            Record::Suspended { .. } => {
+                self.suspended_at = Some(at);
                 ensure(!world.has_live_process(), Oracle::OneTree, || {
                     "a process outlives the suspension".to_owned()
                 })?;
             }
-            Record::Recovered { at, .. } => {
+            Record::Recovered { .. } => {
                 let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| at.since(since));
                 self.bounds.add_downtime(suspended);
             }
             Record::Downtime { duration } => self.bounds.add_downtime(*duration),
             Record::ResumeStrategyChosen { strategy, .. } => coverage.count("strategy", strategy.as_str()),
-            Record::SummaryEnded { result, usage, .. } => {
+            Record::SummaryEnded { result, usage } => {
                 self.has_answered |= usage.messages > 0;
                 coverage.count("summary", result.into());
             }
@@ -169,7 +170,7 @@ impl<'a> OracleSet<'a> {
             Record::AgentStopped { claimed_done, .. } => {
                 coverage.count("keep_going", if *claimed_done { "claim" } else { "stop" });
             }
-            Record::RunFinished { outcome, .. } => {
+            Record::RunFinished { outcome } => {
                 let by_attempts = outcome.limit == Some(Limit::Attempts);
                 ensure(!by_attempts || remaining_attempts == 0, Oracle::Bounds, || {
                     "the limit on attempts ends a run with remaining attempts".to_owned()
@@ -178,17 +179,17 @@ impl<'a> OracleSet<'a> {
                     coverage.count("keep_going", "idle_finish");
                 }
             }
-            Record::CheckEnded { result, .. } => coverage.count("check", result.as_str()),
-            Record::ReviewEnded { at, result, usage, retry_at } => {
+            Record::CheckEnded { result } => coverage.count("check", result.as_str()),
+            Record::ReviewEnded { result, usage, retry_at } => {
                 self.has_answered |= usage.messages > 0;
                 if *result == ReviewResult::NoVerdict(Fault::UsageLimit) && retry_at.is_some() {
-                    self.bounds.on_park(*at);
+                    self.bounds.on_park(at);
                 }
                 coverage.count("review", result.into());
             }
             Record::StallDeferred { .. } => coverage.count("stall", "deferred"),
-            Record::AttemptEnded { at, fault, next, usage, .. } => {
-                self.on_attempt_ended(*at, *fault, next, world, coverage)?;
+            Record::AttemptEnded(AttemptEnd { fault, next, usage, .. }) => {
+                self.on_attempt_ended(at, *fault, next, world, coverage)?;
                 self.has_answered |= usage.messages > 0;
             }
             _ => {}

@@ -26,7 +26,7 @@ pub(crate) struct WorkflowSim<'a> {
     coverage: &'a mut Coverage,
     trace: &'a mut Trace,
     world: WorkflowWorld,
-    journal: Vec<WorkflowRecord>,
+    journal: Vec<(Moment, WorkflowRecord)>,
     model: Model<'a>,
     workflow: Workflow,
     replayed: Workflow,
@@ -130,9 +130,9 @@ impl<'a> WorkflowSim<'a> {
         let facts = Facts { at: now.at, worked };
         let WorkflowStep { records, actions } = step;
         for record in records {
-            self.replayed.apply(&record);
+            self.replayed.apply(now.at, &record);
             self.model.on_record(&record, &facts, self.coverage)?;
-            self.journal.push(record);
+            self.journal.push((now.at, record));
         }
         self.heartbeat_at = now.at;
         self.check_state(&facts)?;
@@ -218,7 +218,7 @@ impl<'a> WorkflowSim<'a> {
         self.world.kill_supervisor();
         let down = Span(self.world.rng.log_uniform(self.plan.mix.downtime));
         self.world.pass_downtime(down);
-        self.workflow = Workflow::replay(&self.journal);
+        self.workflow = Workflow::replay(self.journal.iter().map(|(at, record)| (*at, record)));
         self.idle_ticks = 0;
         self.pending = Some(match self.workflow.state().stage {
             WorkflowStage::New => WorkflowEvent::Started,

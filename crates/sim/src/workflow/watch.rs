@@ -43,7 +43,7 @@ impl Model<'_> {
                 model.limits = limits.unwrap_or(model.limits);
                 model.iterations_max = iterations_max.unwrap_or(model.iterations_max);
             }
-            WorkflowRecord::IterationStarted { iteration, .. } => {
+            WorkflowRecord::IterationStarted { iteration } => {
                 ensure(
                     *iteration == model.iteration + 1 && *iteration <= model.iterations_max,
                     Oracle::Needs,
@@ -62,7 +62,7 @@ impl Model<'_> {
                 model.holds = None;
             }
             WorkflowRecord::PhaseStarted { phase, .. } => start_phase(model, *phase)?,
-            WorkflowRecord::ItemsListed { phase, items, deferred, .. } => {
+            WorkflowRecord::ItemsListed { phase, items, deferred } => {
                 let max = model.policy.phases[*phase].items_max * (model.reopens + 1);
                 ensure(items.len() <= max as usize, Oracle::Parallel, || format!("{} items", items.len()))?;
                 if *deferred > 0 {
@@ -71,7 +71,7 @@ impl Model<'_> {
                 model.replace_items(*phase, items);
                 model.phases[*phase].deferred = *deferred;
             }
-            WorkflowRecord::RunPlanned { key, share, resumed, .. } => {
+            WorkflowRecord::RunPlanned { key, share, resumed } => {
                 check_allowed(model, key, facts)?;
                 check_key(model, key, *resumed)?;
                 check_share(model, key, share, facts)?;
@@ -81,15 +81,15 @@ impl Model<'_> {
                 coverage.count("run", if is_continued { "continued by the user" } else { start });
                 check_parallel(model)?;
             }
-            WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
+            WorkflowRecord::RunEnded { key, end, next, parked_until } => {
                 let is_live = model.runs.get(key).is_some_and(|run| run.is_live);
                 ensure(is_live, Oracle::OneEnd, || format!("{key:?} ends, but is not live"))?;
                 check_reaction(model, key, end, *next, *parked_until, facts.at)?;
                 coverage.count("next", next.into());
                 end_run(model, *key, end, *next, *parked_until);
             }
-            WorkflowRecord::ShareRefused { key, next, .. } => refuse_share(model, key, *next, coverage)?,
-            WorkflowRecord::TimeExhausted { .. } => {
+            WorkflowRecord::ShareRefused { key, next } => refuse_share(model, key, *next, coverage)?,
+            WorkflowRecord::TimeExhausted => {
                 let limit = model.limits.time.unwrap_or(Span(u64::MAX));
                 // Less than a hundredth counts as exhausted.
                 let is_exhausted =
@@ -98,18 +98,18 @@ impl Model<'_> {
                 model.is_time_exhausted = true;
                 model.stop = model.stop.or(Some(OutcomeKind::OutOfTime));
             }
-            WorkflowRecord::MergeStarted { phase, .. } => {
+            WorkflowRecord::MergeStarted { phase } => {
                 ensure(model.policy.phases[*phase].has_worktrees, Oracle::Needs, || {
                     format!("phase {phase} has no worktrees")
                 })?;
                 check_items_ended(model, *phase)?;
                 model.phases[*phase].is_merged = true;
             }
-            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops, .. } => {
+            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops } => {
                 end_phase(model, *phase, outcome, problem.as_deref(), *stops)?;
                 coverage.count("phase", outcome.kind.as_str());
             }
-            WorkflowRecord::UntilStarted { .. } => {
+            WorkflowRecord::UntilStarted => {
                 let phase = model.policy.until_after.unwrap_or(usize::MAX);
                 let is_due = model.phases.get(phase).is_some_and(|state| {
                     state.outcome.is_some() || model.is_skipped(phase) && model.is_iteration_complete()
@@ -128,26 +128,26 @@ impl Model<'_> {
                     model.stop = model.stop.or(Some(OutcomeKind::Failed));
                 }
             }
-            WorkflowRecord::ClockStopped { .. } => coverage.count("clock", "stopped"),
-            WorkflowRecord::ClockStarted { .. } => coverage.count("clock", "started"),
+            WorkflowRecord::ClockStopped => coverage.count("clock", "stopped"),
+            WorkflowRecord::ClockStarted => coverage.count("clock", "started"),
             WorkflowRecord::TakenOver { .. } => {
                 model.suspended_by = None;
                 model.memory = None;
                 model.revive_suspended();
             }
-            WorkflowRecord::CancelOrdered { source, .. } => {
+            WorkflowRecord::CancelOrdered { source } => {
                 model.cancelled_by = Some(*source);
                 model.revive_suspended();
             }
-            WorkflowRecord::WorkflowSuspendOrdered { source, .. } => model.suspended_by = Some(*source),
-            WorkflowRecord::WorkflowSuspended { source, .. } => {
+            WorkflowRecord::WorkflowSuspendOrdered { source } => model.suspended_by = Some(*source),
+            WorkflowRecord::WorkflowSuspended { source } => {
                 ensure(model.suspended_by == Some(*source), Oracle::Cancels, || {
                     "the workflow is suspended without a signal".to_owned()
                 })?;
                 check_no_live(model)?;
                 coverage.count("outcome", "suspended");
             }
-            WorkflowRecord::WorkflowFinished { outcome, .. } => {
+            WorkflowRecord::WorkflowFinished { outcome } => {
                 check_no_live(model)?;
                 check_finish(model, outcome, facts)?;
                 coverage.count("outcome", outcome.kind.as_str());

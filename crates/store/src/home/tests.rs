@@ -28,6 +28,14 @@ fn first_source_wins() {
 }
 
 #[test]
+fn relative_variable_is_an_error() {
+    for value in ["runs", "~/runs", "./runs"] {
+        let error = Home::locate(None, variables(&[("LONGHAUL_HOME", value)])).expect_err("relative");
+        assert_eq!(error.to_string(), format!("LONGHAUL_HOME is not an absolute path: `{value}`"));
+    }
+}
+
+#[test]
 fn home_is_unknown_without_variables() {
     let error = Home::locate(None, variables(&[])).expect_err("no home");
     assert!(matches!(error, StoreError::HomeUnknown));

@@ -38,15 +38,14 @@ pub struct JournalEntry<R = Record> {
 impl LoadedJournal {
     /// Folds the records to the history of the run.
     pub fn history(&self) -> RunHistory {
-        let steps = self.entries.iter();
-        RunHistory::new(steps.flat_map(|entry| entry.records.iter().map(|record| (entry.at, record))))
+        RunHistory::new(self.records())
     }
 }
 
 impl<R: DeserializeOwned> LoadedJournal<R> {
-    /// Returns every record in order, as the core replays them.
-    pub fn records(&self) -> impl Iterator<Item = &R> {
-        self.entries.iter().flat_map(|entry| &entry.records)
+    /// Returns every record in order, with the time of its step, as the core replays them.
+    pub fn records(&self) -> impl Iterator<Item = (Moment, &R)> {
+        self.entries.iter().flat_map(|entry| entry.records.iter().map(|record| (entry.at, record)))
     }
 
     /// Returns when the last step was decided, or `None` if there is none.

@@ -1,7 +1,7 @@
 use super::*;
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault, Outcome,
-    OutcomeKind, ProcessId, PromptKind, Questions, Remaining, Remedy, ResumeRequest, ResumeStrategy,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, CancelSource, Continuity, Evidence, Exit, Fault,
+    Outcome, OutcomeKind, ProcessId, PromptKind, Remaining, Remedy, ResumeRequest, ResumeStrategy,
     ReviewResult, SessionFileState, SessionId, SessionPlan, SettingChange, Span, StopCause, StopLevel,
     StrategyReason, SummaryResult, Usage, Usd,
 };
@@ -28,74 +28,61 @@ fn plan(attempt: u32, session: &str) -> AttemptPlan {
 /// Returns steps that contain most kinds of records.
 fn steps() -> Vec<Vec<Record>> {
     let at = Moment(1_763_775_245_120);
-    let ended = |fault, evidence, next| Record::AttemptEnded {
-        at,
-        fault,
-        usage: Usage { reported_cost: Usd(1_234), ..Usage::default() },
-        result: fault.is_none().then_some(AgentResult::COMPLETED),
-        denied_calls: 2,
-        questions: Questions::default(),
-        background: 0,
-        continuity: Some(Continuity::Continued),
-        evidence,
-        next,
+    let ended = |fault: Option<Fault>, evidence, next| {
+        Record::AttemptEnded(AttemptEnd {
+            result: fault.is_none().then_some(AgentResult::COMPLETED),
+            denied_calls: 2,
+            continuity: Some(Continuity::Continued),
+            evidence,
+            ..AttemptEnd::new(fault, Usage { reported_cost: Usd(1_234), ..Usage::default() }, next)
+        })
     };
     let retry = AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: plan(2, "b") };
     let cancelled = Outcome::cancelled(CancelSource::Person);
     vec![
         vec![
-            Record::RunStarted { at },
+            Record::RunStarted,
             Record::AttemptStarted {
-                at,
                 plan: AttemptPlan::new(1, SessionPlan::New(SessionId::from("a")), PromptKind::Task),
             },
         ],
-        vec![Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: u64::MAX } }],
-        vec![Record::SessionOpened { at, session: SessionId::from("a") }],
+        vec![Record::AttemptSpawned { process: ProcessId { pid: 7, start_ticks: u64::MAX } }],
+        vec![Record::SessionOpened { session: SessionId::from("a") }],
         vec![ended(Some(Fault::Unknown), Some(Box::new(Evidence::from_exit(Exit::Signal(9)))), retry)],
         vec![
-            Record::Swept { at, stopped_processes: 2 },
+            Record::Swept { stopped_processes: 2 },
             Record::Downtime { duration: Span::from_secs(9) },
-            Record::ProgressMade { at, resets_retries: true },
+            Record::ProgressMade { resets_retries: true },
         ],
         vec![
-            Record::CancelRequested { at, source: CancelSource::Person },
-            Record::StopOrdered { at, cause: StopCause::Cancelled, level: StopLevel::Interrupt, stall: None },
-            Record::InputClosed { at },
+            Record::CancelRequested { source: CancelSource::Person },
+            Record::StopOrdered { cause: StopCause::Cancelled, level: StopLevel::Interrupt, stall: None },
+            Record::InputClosed,
         ],
         vec![Record::ResumeStrategyChosen {
-            at,
             strategy: ResumeStrategy::Repair,
             reason: StrategyReason::SessionFile(SessionFileState::Damaged),
         }],
         vec![
-            Record::SummaryStarted { at },
-            Record::SummaryStopOrdered { at, cause: StopCause::TimedOut },
+            Record::SummaryStarted,
+            Record::SummaryStopOrdered { cause: StopCause::TimedOut },
             Record::SummaryEnded {
-                at,
                 result: SummaryResult::Failed(Fault::AttemptTimeout),
                 usage: Usage { estimated_cost: Usd(7), ..Usage::default() },
             },
         ],
         vec![
-            Record::CheckStarted { at },
-            Record::ReviewStarted { at, after_commands: true },
+            Record::CheckStarted,
+            Record::ReviewStarted { after_commands: true },
             Record::ReviewEnded {
-                at,
                 result: ReviewResult::NoVerdict(Fault::Overloaded),
                 usage: Usage { reported_cost: Usd(7), ..Usage::default() },
                 retry_at: Some(at),
             },
-            Record::ReviewStarted { at, after_commands: false },
-            Record::ReviewEnded {
-                at,
-                result: ReviewResult::Failed(2),
-                usage: Usage::default(),
-                retry_at: None,
-            },
+            Record::ReviewStarted { after_commands: false },
+            Record::ReviewEnded { result: ReviewResult::Failed(2), usage: Usage::default(), retry_at: None },
         ],
         vec![Record::RunReopened {
-            at,
             request: ResumeRequest::Prompt("é\n\"\u{0}".to_owned()),
             changes: vec![SettingChange {
                 setting: "budget".to_owned(),
@@ -106,7 +93,6 @@ fn steps() -> Vec<Vec<Record>> {
         vec![
             ended(None, None, AfterAttempt::Finish(cancelled)),
             Record::RunFinished {
-                at,
                 outcome: Outcome {
                     retry_at: Some(at),
                     ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit)
@@ -177,7 +163,7 @@ fn line_format_is_stable() {
     let path = dir.path().join("journal.jsonl");
     write(&path, &steps()[1..2]);
     expect_test::expect![[r#"
-        {"format":1,"seq":1,"at":1,"records":[{"record":"attempt_spawned","at":1763775245120,"process":{"pid":7,"start_ticks":18446744073709551615}}]}
+        {"format":1,"seq":1,"at":1,"records":[{"record":"attempt_spawned","process":{"pid":7,"start_ticks":18446744073709551615}}]}
     "#]]
     .assert_eq(&fs::read_to_string(&path).expect("text"));
 }
@@ -244,7 +230,7 @@ fn damage_error_names_the_line() {
     let empty = "line 1 is damaged: EOF while parsing a value at line 1 column 0";
     check(|lines| lines.insert(0, "\n".to_owned()), empty);
     // Two concurrent supervisors would write this.
-    let two = "line 2 is damaged: trailing characters at line 1 column 132";
+    let two = "line 2 is damaged: trailing characters at line 1 column 113";
     check(|lines| lines[1] = lines[1].trim_end().to_owned(), two);
     // Valid JSON on a complete line, but not a step: a crash never leaves this.
     let last = "line 7 is damaged: invalid type: null, expected a step at line 1 column 4";
@@ -357,42 +343,30 @@ prop_compose! {
 }
 
 fn any_record() -> impl Strategy<Value = Record> {
-    let at = any::<u64>().prop_map(Moment);
     prop_oneof![
-        at.clone().prop_map(|at| Record::RunStarted { at }),
-        (at.clone(), any_session()).prop_map(|(at, session)| Record::SessionOpened { at, session }),
-        (at.clone(), any::<u32>(), any::<u64>()).prop_map(|(at, pid, start_ticks)| Record::AttemptSpawned {
-            at,
+        Just(Record::RunStarted),
+        any_session().prop_map(|session| Record::SessionOpened { session }),
+        (any::<u32>(), any::<u64>()).prop_map(|(pid, start_ticks)| Record::AttemptSpawned {
             process: ProcessId { pid, start_ticks }
         }),
-        (at.clone(), any::<u32>(), any_session(), 0..Fault::ALL.len()).prop_map(
-            |(at, attempt, session, fault)| Record::AttemptStarted {
-                at,
+        (any::<u32>(), any_session(), 0..Fault::ALL.len()).prop_map(|(attempt, session, fault)| {
+            Record::AttemptStarted {
                 plan: AttemptPlan::new(
                     attempt,
                     SessionPlan::Resume(session),
                     PromptKind::TaskAfterLoss(Fault::ALL[fault]),
                 ),
             }
-        ),
-        (at, any::<i32>(), any::<u64>(), 0..Remedy::ALL.len(), any_session()).prop_map(
-            |(at, code, cost, remedy, session)| Record::AttemptEnded {
-                at,
-                fault: Some(Fault::Unknown),
-                usage: Usage { reported_cost: Usd(cost), ..Usage::default() },
-                result: None,
-                denied_calls: 0,
-                questions: Questions::default(),
-                background: 0,
-                continuity: None,
-                evidence: Some(Box::new(Evidence::from_exit(Exit::Code(code)))),
-                next: AfterAttempt::Attempt {
-                    at,
-                    remedy: Remedy::ALL[remedy],
-                    plan: plan(1, session.as_str())
-                },
-            }
-        ),
+        }),
+        (any::<u64>().prop_map(Moment), any::<i32>(), any::<u64>(), 0..Remedy::ALL.len(), any_session())
+            .prop_map(|(at, code, cost, remedy, session)| {
+                let usage = Usage { reported_cost: Usd(cost), ..Usage::default() };
+                let (remedy, plan) = (Remedy::ALL[remedy], plan(1, session.as_str()));
+                let next = AfterAttempt::Attempt { at, remedy, plan };
+                let evidence = Some(Box::new(Evidence::from_exit(Exit::Code(code))));
+                let end = AttemptEnd::new(Some(Fault::Unknown), usage, next);
+                Record::AttemptEnded(AttemptEnd { evidence, ..end })
+            }),
     ]
 }
 
@@ -425,7 +399,7 @@ fn preserves_ids() {
     // An id is text from outside; a newline in it must not end a line.
     let dir = dir();
     let path = dir.path().join("journal.jsonl");
-    let step = vec![Record::SessionOpened { at: Moment(1), session: SessionId::from("a\nb\u{2028}") }];
+    let step = vec![Record::SessionOpened { session: SessionId::from("a\nb\u{2028}") }];
     write(&path, std::slice::from_ref(&step));
     assert_eq!(records(&Journal::load(&path).expect("history")), [step]);
 }

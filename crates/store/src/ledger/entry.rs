@@ -4,7 +4,7 @@ use crate::find_run::is_judge;
 use crate::{AttemptDir, Journal, ModelUsage, Plan, RunDir, StoreError, WorkflowPosition};
 use longhaul_core::{
     AttemptHistory, Dollars, Fault, HistoryEventKind, Moment, OutcomeKind, Phase, Record, Rfc3339,
-    RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd, word_enum,
+    RunHistory, RunId, SessionId, Span, Tokens, Usage, Usd, shorten_line, word_enum,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 // Enough to find a run by words of its task; the whole prompt is in its plan.
-const TASK_BYTES_MAX: usize = 1_000;
+const TASK_CHARS_MAX: usize = 1_000;
 /// Period in which spending is summed, in milliseconds. Time zones differ by multiples of a quarter of an hour, so each
 /// quarter lies in one day of every zone.
 pub const QUARTER_MS: u64 = 15 * 60 * 1_000;
@@ -252,7 +252,7 @@ impl LedgerAttempt {
             number: attempt.number,
             session: attempt.session_id().clone(),
             started_at: attempt.started_at,
-            ended_at: attempt.end.as_ref().map(|end| end.at),
+            ended_at: attempt.ended_at,
             fault: attempt.fault(),
             waited: attempt.completed_wait().unwrap_or_default(),
             cost: usage.reported_cost,
@@ -269,7 +269,7 @@ impl LedgerEntry {
             agent: plan.spec.agent.name.clone(),
             model: plan.spec.model.clone(),
             project: plan.spec.cwd.display().to_string(),
-            task: task(&plan.spec.prompt),
+            task: shorten_line(&plan.spec.prompt, TASK_CHARS_MAX),
             started_at: plan.started_at,
             workflow: plan.workflow.clone(),
             ..unread_run(dir)
@@ -456,21 +456,4 @@ fn unread_run(dir: &RunDir) -> LedgerRun {
         dir: dir.path().to_owned(),
         ..LedgerRun::default()
     }
-}
-
-fn task(prompt: &str) -> String {
-    let mut line = String::new();
-    for word in prompt.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if line.len() > TASK_BYTES_MAX {
-            let end = (0..=TASK_BYTES_MAX).rev().find(|end| line.is_char_boundary(*end));
-            line.truncate(end.unwrap_or_default());
-            line.push('…');
-            break;
-        }
-    }
-    line
 }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 /// `PRAGMA user_version` of a ledger that this version can use. A ledger with an older version is rebuilt.
-const VERSION: i64 = 7;
+const VERSION: i64 = 8;
 const SCHEMA: &str = include_str!("schema.sql");
 
 /// The index of all runs of a home. Its methods fail with [`LedgerError`] if the database or the home cannot be

@@ -3,7 +3,7 @@ use crate::plan::tests::plan;
 use crate::{AttemptDir, Day, Home, ModelUsage, NewRun, RunDir};
 use expect_test::expect;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, ReviewResult,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Outcome, OutcomeKind, Record, Remedy, ReviewResult,
     SessionPlan, Span, SummaryResult, Tokens, Usage, Usd,
 };
 use std::fs::{self, OpenOptions};
@@ -48,18 +48,18 @@ fn spawn(attempt: u32) -> AttemptPlan {
     AttemptPlan::new(attempt, SessionPlan::New("one".into()), longhaul_core::PromptKind::Task)
 }
 
-fn started(attempt: u32, seconds: u64) -> Vec<Record> {
-    let started = Record::AttemptStarted { at: at(seconds), plan: spawn(attempt) };
-    if attempt == 1 { vec![Record::RunStarted { at: at(0) }, started] } else { vec![started] }
+fn started(attempt: u32, seconds: u64) -> Vec<(Moment, Record)> {
+    let started = (at(seconds), Record::AttemptStarted { plan: spawn(attempt) });
+    if attempt == 1 { vec![(at(0), Record::RunStarted), started] } else { vec![started] }
 }
 
-fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> Vec<Record> {
-    let ended = Record::attempt_ended(at(seconds), fault, usage(cost), next);
-    vec![ended, Record::Swept { at: at(seconds), stopped_processes: 0 }]
+fn ended(seconds: u64, fault: Option<Fault>, cost: u64, next: AfterAttempt) -> Vec<(Moment, Record)> {
+    let ended = Record::AttemptEnded(AttemptEnd::new(fault, usage(cost), next));
+    vec![(at(seconds), ended), (at(seconds), Record::Swept { stopped_processes: 0 })]
 }
 
 /// An attempt that fails, after which the run waits for `wait` seconds.
-fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<Record> {
+fn overloaded(attempt: u32, seconds: u64, wait: u64) -> Vec<(Moment, Record)> {
     let next =
         AfterAttempt::Attempt { at: at(seconds + wait), remedy: Remedy::WaitOut, plan: spawn(attempt + 1) };
     ended(seconds, Some(Fault::Overloaded), 5, next)
@@ -69,32 +69,27 @@ fn done() -> Outcome {
     Outcome { kind: OutcomeKind::Done, fault: None, retry_at: None, limit: None, cancelled_by: None }
 }
 
-fn finished(seconds: u64, cost: u64) -> Vec<Record> {
+fn finished(seconds: u64, cost: u64) -> Vec<(Moment, Record)> {
     let mut records = ended(seconds, None, cost, AfterAttempt::Finish(done()));
-    records.push(Record::RunFinished { at: at(seconds), outcome: done() });
+    records.push((at(seconds), Record::RunFinished { outcome: done() }));
     records
 }
 
 /// The records of a run that was overloaded once and then finished.
-fn complete_run() -> Vec<Record> {
+fn complete_run() -> Vec<(Moment, Record)> {
     [started(1, 0), overloaded(1, 60, 30), started(2, 95), finished(1_000, 20)].concat()
 }
 
-fn run(home: &Home, roll: u64, records: &[Record]) -> NewRun {
+fn run(home: &Home, roll: u64, records: &[(Moment, Record)]) -> NewRun {
     let mut run = home.create_run(&day(), roll, &plan()).expect("a run");
     append(&mut run, records);
     run
 }
 
-fn append(run: &mut NewRun, records: &[Record]) {
-    for record in records {
-        run.journal.append(time_of(record), std::slice::from_ref(record)).expect("an entry");
+fn append(run: &mut NewRun, records: &[(Moment, Record)]) {
+    for (at, record) in records {
+        run.journal.append(*at, std::slice::from_ref(record)).expect("an entry");
     }
-}
-
-fn time_of(record: &Record) -> Moment {
-    let record = serde_json::to_value(record).expect("JSON");
-    Moment(record["at"].as_u64().expect("a time"))
 }
 
 fn open(home: &Home) -> Ledger {
@@ -164,9 +159,10 @@ fn derives_run_from_its_records() {
 fn counts_usage_of_running_attempt() {
     let (_dir, home) = Home::temporary();
     let records = complete_run();
-    let is_end = |record: &Record| matches!(record, Record::AttemptEnded { .. });
+    let is_end = |(_, record): &(Moment, Record)| matches!(record, Record::AttemptEnded(_));
     let end = records.iter().position(is_end).expect("the first attempt ends");
-    let NewRun { dir, mut journal } = run(&home, 7, &records[..end]);
+    let mut run = run(&home, 7, &records[..end]);
+    let dir = run.dir.clone();
     let cost = |ledger: &mut Ledger| {
         ledger.catch_up().expect("it is brought up to date");
         let entry = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
@@ -194,8 +190,8 @@ fn counts_usage_of_running_attempt() {
     assert_eq!(cost(&mut ledger), cents(4));
     // A supervisor after a takeover starts from the journal.
     let mut supervised = LedgerEntry::from_journal(&dir);
-    journal.append(Moment(START), &records[end..=end]).expect("it is written");
-    supervised.apply(Moment(START), &records[end], &dir);
+    append(&mut run, &records[end..=end]);
+    supervised.apply(records[end].0, &records[end].1, &dir);
     let spend = supervised.spend.values().map(|spend| spend.cost).fold(Usd::ZERO, |sum, cost| sum + cost);
     assert_eq!((cost(&mut ledger), spend), (cents(5), cents(5)));
 }
@@ -204,14 +200,14 @@ fn counts_usage_of_running_attempt() {
 fn entry_is_updated_after_the_clock_was_set_back() {
     let (_dir, home) = Home::temporary();
     let records = complete_run();
-    let NewRun { dir, mut journal } = run(&home, 7, &records[..3]);
+    let mut run = run(&home, 7, &records[..3]);
     let ahead = SystemTime::now() + Duration::from_secs(7_200);
-    let file = OpenOptions::new().write(true).open(dir.journal_path()).expect("it is there");
+    let file = OpenOptions::new().write(true).open(run.dir.journal_path()).expect("it is there");
     file.set_modified(ahead).expect("it has a time");
     let mut ledger = up_to_date_ledger(&home);
-    journal.append(Moment(START), &records[3..]).expect("it is written");
+    append(&mut run, &records[3..]);
     ledger.catch_up().expect("it is brought up to date");
-    let entry = ledger.entry(dir.id()).expect("it can be queried").expect("it has an entry");
+    let entry = ledger.entry(run.dir.id()).expect("it can be queried").expect("it has an entry");
     assert_eq!(entry.run.state, RunState::Finished);
 }
 
@@ -235,12 +231,12 @@ fn usage_of_summaries_and_reviews_counts_for_their_models() {
     let (_dir, home) = Home::temporary();
     let mut records = started(1, 0);
     let unpriced = Usage { unpriced: true, ..usage(0) };
-    let ended = Record::SummaryEnded { at: at(1), result: SummaryResult::Written, usage: unpriced };
-    let review = Record::ReviewStarted { at: at(3), after_commands: false };
+    let ended = (at(1), Record::SummaryEnded { result: SummaryResult::Written, usage: unpriced });
+    let review = (at(3), Record::ReviewStarted { after_commands: false });
     let passed =
-        Record::ReviewEnded { at: at(4), result: ReviewResult::Passed, usage: unpriced, retry_at: None };
-    records.extend([Record::SummaryStarted { at: at(0) }, ended]);
-    records.extend([Record::CheckStarted { at: at(2) }, review, passed]);
+        (at(4), Record::ReviewEnded { result: ReviewResult::Passed, usage: unpriced, retry_at: None });
+    records.extend([(at(0), Record::SummaryStarted), ended]);
+    records.extend([(at(2), Record::CheckStarted), review, passed]);
     let NewRun { dir, .. } = run(&home, 7, &records);
     // Without files, the models are unknown, but the usage counts.
     let spend = |count: u64| LedgerSpend {
@@ -269,8 +265,8 @@ fn usage_of_summaries_and_reviews_counts_for_their_models() {
 fn list_of_models_that_lacks_something_counts_for_the_requested_model() {
     let (_dir, home) = Home::temporary();
     let mut records = [started(1, 0), finished(60, 5)].concat();
-    for record in &mut records {
-        if let Record::AttemptEnded { usage, .. } = record {
+    for (_, record) in &mut records {
+        if let Record::AttemptEnded(AttemptEnd { usage, .. }) = record {
             usage.unpriced = true;
         }
     }
@@ -297,8 +293,8 @@ fn supervisor_and_reader_derive_the_same_entry() {
     for end in 0..=records.len() {
         let NewRun { dir, .. } = run(&home, end as u64, &records[..end]);
         let mut live = LedgerEntry::new(&dir, &plan());
-        for record in &records[..end] {
-            live.apply(time_of(record), record, &dir);
+        for (at, record) in &records[..end] {
+            live.apply(*at, record, &dir);
         }
         live.update_rows();
         let from_files = LedgerEntry::read(&dir);
@@ -339,8 +335,8 @@ fn catches_up_with_run_directories() {
 fn absurd_usage_does_not_keep_other_runs_out() {
     let (_dir, home) = Home::temporary();
     let mut absurd = complete_run();
-    for record in &mut absurd {
-        if let Record::AttemptEnded { usage, .. } = record {
+    for (_, record) in &mut absurd {
+        if let Record::AttemptEnded(AttemptEnd { usage, .. }) = record {
             usage.tokens.input = u64::MAX;
         }
     }
@@ -359,11 +355,10 @@ fn notices_resumed_run() {
     let (_dir, home) = Home::temporary();
     let mut one = run(&home, 1, &complete_run());
     let mut ledger = up_to_date_ledger(&home);
-    let reopened = Record::RunReopened {
-        at: at(2_000),
-        request: longhaul_core::ResumeRequest::Continue,
-        changes: Vec::new(),
-    };
+    let reopened = (
+        at(2_000),
+        Record::RunReopened { request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() },
+    );
     append(&mut one, &[reopened]);
     // The run is not marked as stale, but a listing compares its runs with their journals.
     let cost = |ledger: &Ledger| ledger.costs(CostBy::Agent, None).expect("the costs")[0].spend.cost;

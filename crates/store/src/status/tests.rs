@@ -1,11 +1,11 @@
 use super::*;
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Preset, ProcessId, PromptKind, Record, Remedy, SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Preset, ProcessId, PromptKind, Record, Remedy, SessionPlan, Usage,
 };
 
 fn json(records: &[Record]) -> String {
-    let run = Run::replay(records);
+    let run = Run::replay(records.iter().map(|record| (Moment(1_000), record)));
     let policy = Preset::Default.policy();
     let status = Status::new(&RunId::from("bcdfgh"), &run, &policy, 11, Moment(2_000));
     let text = serde_json::to_string_pretty(&status).expect("JSON");
@@ -27,16 +27,14 @@ fn check_changes(records: &[Record], expected: &Expect) {
 const RUNNING: usize = 4;
 
 fn records() -> Vec<Record> {
-    let at = Moment(1_000);
     let session = SessionId::from("s");
     let plan = |attempt, session| AttemptPlan::new(attempt, session, PromptKind::Task);
     vec![
-        Record::RunStarted { at },
-        Record::AttemptStarted { at, plan: plan(1, SessionPlan::New(session.clone())) },
-        Record::AttemptSpawned { at, process: ProcessId { pid: 7, start_ticks: 1 } },
-        Record::SessionOpened { at, session: session.clone() },
-        Record::attempt_ended(
-            at,
+        Record::RunStarted,
+        Record::AttemptStarted { plan: plan(1, SessionPlan::New(session.clone())) },
+        Record::AttemptSpawned { process: ProcessId { pid: 7, start_ticks: 1 } },
+        Record::SessionOpened { session: session.clone() },
+        Record::AttemptEnded(AttemptEnd::new(
             Some(Fault::Overloaded),
             Usage::default(),
             AfterAttempt::Attempt {
@@ -44,10 +42,9 @@ fn records() -> Vec<Record> {
                 remedy: Remedy::WaitOut,
                 plan: plan(2, SessionPlan::Resume(session)),
             },
-        ),
-        Record::Swept { at, stopped_processes: 0 },
+        )),
+        Record::Swept { stopped_processes: 0 },
         Record::RunFinished {
-            at,
             outcome: Outcome {
                 retry_at: Some(Moment(60_000)),
                 ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::Overloaded)

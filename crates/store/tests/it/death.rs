@@ -23,7 +23,7 @@ fn plays_a_supervisor() {
     let _lock =
         SessionLock::acquire(&home(&dir), "claude", &session(), &RunId::from("bcdfgh")).expect("free");
     let mut journal = Journal::create(&dir.join("journal.jsonl")).expect("journal");
-    journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("appended");
+    journal.append(Moment(1), &[Record::RunStarted]).expect("appended");
     // A plain write, not `println!`, because the test harness would capture that.
     std::fs::write("/dev/stdout", "ready\n").expect("written");
     drop(std::io::stdin().read(&mut [0]));

@@ -36,14 +36,14 @@ fn plays_a_supervisor_of_many_runs() {
             // Each process draws its own ids. If an id is taken, another one is drawn.
             let roll = u64::from(std::process::id()) << 16 | number;
             let mut run = home.create_run(&day, roll, &plan()).expect("a run");
-            run.journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("an entry");
+            run.journal.append(Moment(1), &[Record::RunStarted]).expect("an entry");
             run
         })
         .collect();
     fs::write(dir.join(format!("ready-{}", std::process::id())), "").expect("it can be written");
     wait_until("the file `go` exists", || dir.join("go").exists());
     for mut run in started {
-        let finished = Record::RunFinished { at: Moment(2), outcome: Outcome::DONE };
+        let finished = Record::RunFinished { outcome: Outcome::DONE };
         run.journal.append(Moment(2), &[finished]).expect("an entry");
         let mut ledger = Ledger::open(&home, WAIT).expect("a ledger");
         // After a timeout the next reader updates the entry, as with a real supervisor.

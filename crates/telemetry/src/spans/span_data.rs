@@ -2,11 +2,10 @@
 
 use crate::attributes::{self, attribute};
 use crate::conversation::{ToolCallSpan, ToolOutcome, TurnSpan};
-use longhaul_core::{AttemptHistory, Fault, Moment, ResumeStrategy, Usage, WaitHistory};
+use longhaul_core::{AttemptHistory, CheckResult, Fault, Moment, ResumeStrategy, Usage, WaitHistory};
 use longhaul_store::{Plan, rfc3339};
 use opentelemetry::trace::{Event, SpanBuilder, SpanKind};
 use opentelemetry::{Array, KeyValue, StringValue, Value};
-use serde::Serialize;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 pub(super) struct RunInfo {
@@ -79,7 +78,7 @@ impl SpanData {
         attributes.extend(info.requested_model());
         attributes.extend(attribute(attributes::STRATEGY, attempt.strategy.map(ResumeStrategy::as_str)));
         attributes.extend(usage_attributes(&attempt.usage()));
-        attributes.extend(attribute(attributes::REMEDY, attempt.remedy().as_ref().map(wire_name)));
+        attributes.extend(attribute(attributes::REMEDY, attempt.remedy().map(<&str>::from)));
         let name = format!("invoke_agent {}", info.plan.spec.agent.name);
         let span = SpanData::new(span_key(attempt.number), name, attempt.started_at, ended_at, attributes);
         let error = attempt.fault().map(|fault| fault.as_str().to_owned());
@@ -139,9 +138,9 @@ impl SpanData {
         SpanData::new(format!("wait {}", wait.from.0), name, wait.from, ended_at, attributes)
     }
 
-    pub(super) fn check(started_at: Moment, ended_at: Moment, result: String) -> SpanData {
-        let error = (result != "passed").then(|| "check_failed".to_owned());
-        let attributes = vec![KeyValue::new(attributes::CHECK, result)];
+    pub(super) fn check(started_at: Moment, ended_at: Moment, result: CheckResult) -> SpanData {
+        let error = (result != CheckResult::Passed).then(|| "check_failed".to_owned());
+        let attributes = vec![KeyValue::new(attributes::CHECK, result.as_str())];
         let (key, name) = (format!("check {}", started_at.0), "check".to_owned());
         SpanData { error, ..SpanData::new(key, name, started_at, ended_at, attributes) }
     }
@@ -188,14 +187,4 @@ fn token_attributes(input: u64, output: u64, cache_read: u64, cache_creation: u6
         (attributes::CACHE_CREATION_TOKENS, cache_creation),
     ];
     numbers.map(|(name, count)| KeyValue::new(name, i64::try_from(count).unwrap_or(i64::MAX))).to_vec()
-}
-
-/// Returns the journal's word for a value of a closed list.
-pub(super) fn wire_name(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        // A variant with data: its name is the key.
-        Ok(serde_json::Value::Object(fields)) => fields.keys().next().cloned().unwrap_or_default(),
-        Ok(_) | Err(_) => String::new(),
-    }
 }

@@ -354,7 +354,17 @@ fn marks_start_and_end_of_background_calls() {
             r#"{{"type":"system","subtype":"task_notification","tool_use_id":"{call}","status":"{status}","summary":"{summary}"}}"#
         )
     };
+    let start = |call: &str, is_backgrounded: bool| {
+        format!(
+            r#"{{"type":"system","subtype":"task_started","tool_use_id":"{call}","is_backgrounded":{is_backgrounded}}}"#
+        )
+    };
     let lines = [
+        start("a", true),
+        // A call that becomes a background call, and one that stays in the foreground.
+        start("b", false),
+        start("d", false),
+        end("d", "completed", "sleep 5"),
         result("a", r#"{"isAsync":true,"status":"async_launched","agentId":"a1"}"#),
         result("b", r#"{"stdout":"","backgroundTaskId":"b1"}"#),
         result("c", r#"{"stdout":"","backgroundTaskId":""}"#),

@@ -22,7 +22,7 @@ fn line(message: &TranscriptMessage) -> String {
         EventKind::ToolResult => format!("{:?} {call} {text:?}", message.result_kind()),
         kind => format!("{kind:?} {text:?}"),
     };
-    assert_eq!(message.is_work(), provenance(message) == "Work", "{message:?}");
+    assert_eq!(message.is_work(), matches!(provenance(message), "Work" | "WrapUp"), "{message:?}");
     format!("{} {line}\n", provenance(message))
 }
 

@@ -46,7 +46,7 @@ fn render(conversation: &Conversation) -> String {
             EventKind::Thinking | EventKind::Result => return None,
         };
         let line: String = line.chars().take(110).collect();
-        assert_eq!(message.is_work(), provenance(message) == "Work", "{message:?}");
+        assert_eq!(message.is_work(), matches!(provenance(message), "Work" | "WrapUp"), "{message:?}");
         Some(format!("{} {line}\n", provenance(message)))
     };
     conversation.messages.iter().filter_map(line).collect()

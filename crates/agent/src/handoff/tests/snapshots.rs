@@ -191,6 +191,54 @@ fn long_task_leaves_minimal_prompt() {
 }
 
 #[test]
+fn includes_wrap_up() {
+    let wrap_up = ConversationBuilder::default().text("I commit.").command("1", "git commit -am wip");
+    let mut conversation = ConversationBuilder::default().prompt(TASK).text("I will look.").conversation;
+    for message in wrap_up.text("Saved; next is src/b.rs.").conversation.messages {
+        conversation.push(TranscriptMessage { wrap_up: true, ..message });
+    }
+    conversation = conversation.then(ConversationBuilder::default().text("I continue.").conversation);
+    let prompt = handoff_prompt(&conversation, &context(TASK), HANDOFF_TOKENS_MAX);
+    let (_, recent) = prompt.split_once("## The most recent work\n\n").expect("recent work");
+    expect![[r#"
+        Said:
+
+        ```
+        I will look.
+        ```
+
+        The agent was asked to save its work and to stop, because a limit was nearly reached.
+
+        Said:
+
+        ```
+        I commit.
+        ```
+
+        Bash (outcome unknown; check whether it took effect before you repeat it):
+
+        ```
+        git commit -am wip
+        ```
+
+        Said:
+
+        ```
+        Saved; next is src/b.rs.
+        ```
+
+        Said:
+
+        ```
+        I continue.
+        ```
+
+        Continue with the task from here.
+    "#]]
+    .assert_eq(recent);
+}
+
+#[test]
 fn renders_prompt_without_record() {
     expect![[r#"
         Say hello.

@@ -78,7 +78,8 @@ fn version(output: Result<String, String>) -> Finding {
     let tested = number(version_tested).expect("the constant is a version");
     let text = version_text(&output);
     match number(&text) {
-        None => Finding::warning(VERSION, format!("unknown: it printed `{text}`"), UPDATE),
+        None if text.is_empty() => Finding::problem(VERSION, "unknown: it printed nothing", UPDATE),
+        None => Finding::problem(VERSION, format!("unknown: it printed `{text}`"), UPDATE),
         Some(found) if found < tested => {
             let found = format!("{text} is older than {version_tested} (tested version)");
             Finding::warning(VERSION, found, UPDATE)
@@ -91,8 +92,10 @@ fn version(output: Result<String, String>) -> Finding {
 }
 
 fn version_text(output: &str) -> String {
-    let line = output.lines().next().unwrap_or_default().trim();
-    line.chars().filter(|c| !c.is_control()).take(VERSION_CHARS_MAX).collect()
+    let line = output.lines().next().unwrap_or_default();
+    let words: Vec<&str> = line.split(|c: char| c.is_control() || c.is_whitespace()).collect();
+    let words = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    words.chars().take(VERSION_CHARS_MAX).collect()
 }
 
 fn number(text: &str) -> Option<[u64; 3]> {
@@ -119,10 +122,10 @@ mod tests {
         check("3.0.0-beta.1", Severity::Ok, &format!("3.0.0-beta.1, newer than 2.1.330 {tested}"));
         check("2.1.99", Severity::Warning, &format!("2.1.99 is older than 2.1.330 {tested}"));
         check("1.10.400\n", Severity::Warning, &format!("1.10.400 is older than 2.1.330 {tested}"));
-        check("", Severity::Warning, "unknown: it printed ``");
-        check("hello", Severity::Warning, "unknown: it printed `hello`");
-        check("2.1\x1b[31m.x\n", Severity::Warning, "unknown: it printed `2.1[31m.x`");
-        check(&"9".repeat(99), Severity::Warning, &format!("unknown: it printed `{}`", "9".repeat(60)));
+        check("", Severity::Problem, "unknown: it printed nothing");
+        check("hello  \t you", Severity::Problem, "unknown: it printed `hello you`");
+        check("2.1\x1b[31m.x\n", Severity::Problem, "unknown: it printed `2.1 [31m.x`");
+        check(&"9".repeat(99), Severity::Problem, &format!("unknown: it printed `{}`", "9".repeat(60)));
         let silent = version(Err("it is silent".to_owned()));
         assert_eq!((silent.state, silent.detail.as_str()), (Severity::Problem, "it is silent"));
     }

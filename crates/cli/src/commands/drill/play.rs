@@ -10,7 +10,7 @@ use crate::{runtime, signals};
 use longhaul::{Environment, Observer, RunMarker, RunReport, RunRequest, StepView, Supervisor};
 use longhaul_agent::{Program, default_environment};
 use longhaul_core::{
-    AfterAttempt, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
+    AfterAttempt, AttemptEnd, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
 };
 use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
 use longhaul_store::{Home, RunDir, StoreError};
@@ -190,15 +190,14 @@ impl Observer for Watcher {
         let process = view.run.state().process;
         self.pid.store(process.map_or(0, |process| process.pid), Ordering::Relaxed);
         for record in &step.records {
-            if let Record::AttemptEnded {
-                at,
+            if let Record::AttemptEnded(AttemptEnd {
                 fault: Some(fault),
                 next: AfterAttempt::Attempt { at: until, remedy, .. },
                 ..
-            } = record
+            }) = record
             {
                 self.survived.push(SurvivedFault { fault: *fault, remedy: *remedy });
-                self.waits += u32::from(until > at);
+                self.waits += u32::from(*until > view.at);
             }
         }
         self.screen.on_step(view, step);

@@ -4,7 +4,7 @@
 use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
-use crate::next_commands::recover_or_cancel;
+use crate::next_commands::{quoted, recover_or_cancel};
 use longhaul::workflow::recoverable_workflows;
 use longhaul_core::{OutcomeKind, RunId, SessionId};
 use longhaul_store::{Home, Journal, JournalDir, RunDir, WorkflowDir};
@@ -77,15 +77,41 @@ pub fn require_no_other(home: &Home, name: &str, project_dir: &Path) -> Result<(
     }
 }
 
-/// Returns the newest workflow of `gsd phases` on the project if it is unfinished.
-pub fn unfinished_workflow(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
+/// Returns the newest workflow of `gsd phases` on the project.
+fn newest_workflow(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
     let is_here = |dir: &WorkflowDir| {
         dir.plan().is_ok_and(|plan| {
             let is_of_command = plan.name.is_some_and(|name| name.starts_with(WORKFLOW_NAME));
             is_of_command && plan.project_dir.as_path() == project_dir
         })
     };
-    let Some(dir) = home.workflows_newest_first()?.into_iter().find(is_here) else { return Ok(None) };
+    Ok(home.workflows_newest_first()?.into_iter().find(is_here))
+}
+
+/// Rejects a resume of a workflow of `gsd phases` after a later one on the project: it would repeat the phases that this
+/// one has completed.
+pub fn require_newest(home: &Home, dir: &WorkflowDir) -> Result<(), Failure> {
+    let plan = dir.plan()?;
+    let project_dir = plan.project_dir.as_path();
+    let range = plan.name.as_ref().and_then(|name| name.strip_prefix(WORKFLOW_NAME)?.strip_prefix('-'));
+    let (Some(range), Some(newest)) = (range, newest_workflow(home, project_dir)?) else { return Ok(()) };
+    if newest.id() == dir.id() {
+        return Ok(());
+    }
+    let (project, range) = (quoted(&project_dir.to_string_lossy()), range.replacen('-', "..", 1));
+    Err(Failure::not_started(
+        format!(
+            "cannot resume workflow {}: workflow {} has worked on its project since",
+            dir.id(),
+            newest.id()
+        ),
+        format!("`longhaul gsd --project-dir {project} phases {range}` does what is left"),
+    ))
+}
+
+/// Returns the newest workflow of `gsd phases` on the project if it is unfinished.
+pub fn unfinished_workflow(home: &Home, project_dir: &Path) -> Result<Option<WorkflowDir>, Failure> {
+    let Some(dir) = newest_workflow(home, project_dir)? else { return Ok(None) };
     let is_open = Journal::is_locked(&dir.journal_path())?
         || recoverable_workflows(home)?.iter().any(|other| other.id() == dir.id());
     Ok(Some(dir).filter(|_| is_open))

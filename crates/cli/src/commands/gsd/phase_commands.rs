@@ -35,6 +35,7 @@ pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Fail
 }
 
 pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
+    check_dry_run(caller, args)?;
     let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
     let code = command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
@@ -50,6 +51,7 @@ pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
 }
 
 pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
+    check_dry_run(caller, args)?;
     let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
     let code = command.call(caller, &args.repeat, &args.events).run(|| {
         let project = Project::read(caller.project_dir)?;
@@ -74,6 +76,14 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
         }
     })?;
     Ok(with_warning(caller, &args.phase, &EXECUTE_PHASE, code))
+}
+
+/// Rejects a dry run for a phase that does not exist, as the call itself would be.
+fn check_dry_run(caller: Caller<'_>, args: &PhaseArgs) -> Result<(), Failure> {
+    if caller.args.dry_run && !args.repeat.again {
+        require_phase(&Project::read(caller.project_dir)?, &args.phase)?;
+    }
+    Ok(())
 }
 
 /// Warns of work that the agent has left although its run finished as `done`. Returns the exit code of the run.

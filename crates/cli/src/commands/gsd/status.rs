@@ -55,6 +55,9 @@ pub fn verify(project_dir: &Path, id: &PhaseId, planned: bool) -> Result<String,
             incomplete(error, "close the gaps, then verify the phase again")
         }
         OpenWork::NeedsPerson(status) => Err(needs_person(phase, &status)),
+        OpenWork::Nothing if phase.report.is_none() => {
+            Ok(format!("Phase {id} is executed. There is no report of its verification."))
+        }
         OpenWork::Nothing => Ok(format!("Phase {id} is executed and verified.")),
     }
 }

@@ -81,7 +81,7 @@ impl Attempts {
     pub fn ending(&self, number: u32) -> Option<String> {
         let attempt = self.history.attempt(number)?;
         let ended = attempt_end(attempt, self.files.get(&number))?;
-        let at = attempt.end.as_ref()?.at;
+        let at = attempt.ended_at?;
         Some(format!("{}\n", timeline_text::describe_attempts_end(&ended, at, at, &self.clock)))
     }
 }

@@ -53,7 +53,7 @@ impl Raw {
         for attempt in attempts.history.attempts().iter().filter(|attempt| attempt.number > done) {
             let is_other = self.filter.attempt.is_some_and(|selected| selected != attempt.number);
             let since = self.filter.since;
-            let is_before = attempt.end.as_ref().zip(since).is_some_and(|(end, since)| end.at < since);
+            let is_before = attempt.ended_at.zip(since).is_some_and(|(ended_at, since)| ended_at < since);
             let path = self.dir.attempt(attempt.number).stream_path();
             if !is_other && !is_before {
                 match open_regular(&path) {

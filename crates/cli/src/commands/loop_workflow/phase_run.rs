@@ -122,7 +122,7 @@ fn settings(
         let Some(mut values) = serde_json::to_value(value).ok().and_then(|value| key.kind.words(&value))
         else {
             let message = format!("`{key_name}` must be {}", key.kind.expected());
-            return Err(error(message, "write it as in longhaul.toml"));
+            return Err(error(message, key.kind_hint()));
         };
         if key.kind == ValueKind::Path {
             let folder = path.parent().unwrap_or(Path::new("/"));

@@ -7,6 +7,7 @@ use crate::output::phrases::notify_failure;
 use crate::output::region::Region;
 use crate::output::time::{TimeFormat, future_time};
 use crate::output::workflow_text::{WorkflowContext, sentence};
+use crate::workflow_history::TimedRecord;
 use crate::{open_home, output};
 use longhaul::NotifyFailure;
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
@@ -26,6 +27,8 @@ pub struct WorkflowProgress {
     /// Whether there is no live view.
     has_lines_only: bool,
     region: Option<Region<Board>>,
+    /// Problem of the run whose end comes next.
+    problem: Option<String>,
 }
 
 impl WorkflowProgress {
@@ -38,6 +41,7 @@ impl WorkflowProgress {
             has_reported_memory: false,
             has_lines_only: global.quiet,
             region: None,
+            problem: None,
         }
     }
 
@@ -71,10 +75,12 @@ impl WorkflowProgress {
         if matches!(record, WorkflowRecord::RunPlanned { .. }) {
             self.has_reported_memory = false;
         }
+        let is_end = matches!(record, WorkflowRecord::RunEnded { .. });
+        let problem = if is_end { self.problem.take() } else { None };
         // The command itself reports the start and the end.
         let is_bound = matches!(
             record,
-            WorkflowRecord::WorkflowStarted { .. }
+            WorkflowRecord::WorkflowStarted
                 | WorkflowRecord::WorkflowSuspended { .. }
                 | WorkflowRecord::WorkflowFinished { .. }
         );
@@ -84,6 +90,7 @@ impl WorkflowProgress {
             state: self.state.as_ref().unwrap_or(view.workflow).state(),
             at: view.at,
             clock: &self.clock,
+            problem: problem.as_deref(),
         };
         match (warning(view.policy, record), sentence(record, context)) {
             (Some(warning), _) => self.above(|| output::print_warning(&warning, None)),
@@ -117,13 +124,15 @@ impl WorkflowObserver for WorkflowProgress {
         }
         if self.prints_steps {
             let workflow = self.workflow.as_str();
+            let records = records.iter().map(|record| TimedRecord { record: record.clone(), at: view.at });
+            let records = records.collect();
             let line = WorkflowLine { r#type: "longhaul_workflow", workflow, at: view.at, records };
             output::print_text(&output::line(&line));
         }
         for record in records {
             // The view is the state after the whole step, which may have started the next iteration.
             if let Some(state) = &mut self.state {
-                state.apply(record);
+                state.apply(view.at, record);
             }
             self.record(view, record);
         }
@@ -135,6 +144,8 @@ impl WorkflowObserver for WorkflowProgress {
 
     fn on_run_wait(&mut self, run: &RunId, _key: RunKey, wait: Option<(Option<Fault>, Moment)>) {
         let text = match wait {
+            // A takeover finds waits that are over.
+            Some((_, until)) if until <= output::now() => return,
             Some((fault, until)) => {
                 let cause = fault.map_or("no fault", Fault::describe);
                 format!("{run}: {cause}; waiting until {}", future_time(until))
@@ -144,8 +155,8 @@ impl WorkflowObserver for WorkflowProgress {
         self.line(output::now(), &text);
     }
 
-    fn on_run_problem(&mut self, run: &RunId, problem: &str) {
-        self.line(output::now(), &format!("{run}: {problem}"));
+    fn on_run_problem(&mut self, _run: &RunId, problem: &str) {
+        self.problem = Some(problem.to_owned());
     }
 
     fn on_warning(&mut self, text: &str) {
@@ -180,5 +191,5 @@ pub struct WorkflowLine<'a> {
     /// When the step was decided, in milliseconds since 1970.
     at: Moment,
     /// Records of the step.
-    records: &'a [WorkflowRecord],
+    records: Vec<TimedRecord>,
 }

@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::output::phrases::money;
 use crate::output::print_status;
 use crate::workflow_next_commands::next_commands;
-use crate::{limit_flags, runtime, signals};
+use crate::{frozen_supervisor, limit_flags, runtime, signals};
 use clap::ArgMatches;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
 use longhaul_core::{CancelSource, Limit, Limits, OutcomeKind, Workflow, WorkflowLimits};
@@ -52,6 +52,9 @@ async fn finish(home: &Home, dir: WorkflowDir, immediately: bool) -> Result<Work
     let supervisor = supervisor(home);
     let source = if immediately { CancelSource::PersonNow } else { CancelSource::Person };
     if Journal::is_locked(&dir.journal_path())? {
+        if let Some(hint) = frozen_supervisor::hint(dir.path()) {
+            print_status(&format!("waiting: {hint}"));
+        }
         dir.requests().send(source)?;
         match supervisor.observe_workflow(WorkflowStart::Attach(dir.clone()), &mut NoWorkflowObserver).await {
             // The supervisor died, or suspended the workflow first. This process takes over and cancels.
@@ -112,17 +115,14 @@ fn require_remaining(
     limits: WorkflowLimits,
 ) -> Result<(), Failure> {
     let state = workflow.state();
-    let Some(outcome) = state.outcome().filter(|_| state.stopped_at_own_limit(&plan.policy).is_none()) else {
-        return Ok(());
-    };
+    let Some(outcome) = state.outcome() else { return Ok(()) };
     let (cost, time, is_unraised) = (state.cost, state.clock.before, limits == state.limits(&plan.policy));
-    let (limit, is_exhausted, used) = match (outcome.kind, limits.budget, limits.time) {
-        (OutcomeKind::OverBudget, Some(budget), _) => {
+    let (limit, is_exhausted, used) = match (state.exhausted_limit(&plan.policy), limits.budget, limits.time)
+    {
+        (Some(Limit::Budget), Some(budget), _) => {
             (Limit::Budget, cost >= budget, format!("{} of {}", money(cost), money(budget)))
         }
-        (OutcomeKind::OutOfTime, _, Some(limit)) => {
-            (Limit::Time, time >= limit, format!("{time} of {limit}"))
-        }
+        (Some(Limit::Time), _, Some(limit)) => (Limit::Time, time >= limit, format!("{time} of {limit}")),
         (_, _, _) => return Ok(()),
     };
     let rest = match (is_exhausted, is_unraised) {

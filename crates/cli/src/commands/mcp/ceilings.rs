@@ -10,7 +10,7 @@ use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
 use crate::commands::recover::unfinished_workflow_of;
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
-use crate::failure::Failure;
+use crate::failure::{Failure, USAGE};
 use crate::open_home::{self, RunOrWorkflow};
 use crate::prompt_arg;
 use clap::ValueEnum;
@@ -116,7 +116,11 @@ impl Ceilings {
         let found = if selector.starts_with('@') {
             self.find_recent(&home, selector)?
         } else {
-            open_home::find_target(&home, selector)?
+            open_home::find_target(&home, selector).map_err(|failure| match failure.exit_code {
+                // The hints for people name runs elsewhere, and commands that are no tools.
+                USAGE => Failure::usage(failure.error, "`@` is the latest run in the allowed directories"),
+                _ => failure,
+            })?
         };
         self.require_permitted(&home, &found)?;
         Ok(found)

@@ -6,6 +6,7 @@ pub(super) mod judge;
 pub(super) mod progress;
 
 use super::project;
+use super::transcript::read_transcript;
 use crate::api_judge::SystemClock;
 use crate::args::GlobalArgs;
 use crate::args::playbook::LearnArgs;
@@ -104,11 +105,10 @@ fn learn_here(
     Ok(cancelled.map_or(code, CancelSource::exit_code))
 }
 
-/// Returns the absolute path of a transcript, if it is a readable file.
+/// Returns the absolute path of a file, if it is a transcript. Another file would fail in the queue, and stay there.
 fn readable(path: &Path) -> Result<PathBuf, Failure> {
-    let readable = longhaul_store::open_regular(path).and_then(|_| fs::canonicalize(path));
-    let hint = "name a session file of Claude Code: ~/.claude/projects/*/*.jsonl";
-    readable.or_usage(format!("cannot read {}", path.display()), hint)
+    read_transcript(path)?;
+    fs::canonicalize(path).or_usage(format!("cannot read {}", path.display()), "check the path")
 }
 
 impl WorkerTarget {

@@ -64,7 +64,10 @@ impl EnvFile {
         if !names.is_empty() {
             // In quotes, systemd and a shell read a value literally.
             let names = names.join("|");
-            commands.push(format!(r#"env | sed -nE "s/^({names})=(.*)/\1='\2'/p" >> {}"#, self.quoted()));
+            let variables = format!(r#"env | sed -nE "s/^({names})=(.*)/\1='\2'/p""#);
+            // The last line of a file that a person wrote may have no end.
+            let lines = if self.content.is_some() { format!("{{ echo; {variables}; }}") } else { variables };
+            commands.push(format!("{lines} >> {}", self.quoted()));
         }
         commands
     }
@@ -112,7 +115,20 @@ fn names(text: &str) -> BTreeSet<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::names;
+    use super::{EnvFile, names};
+    use std::fs;
+    use std::process::Command;
+
+    #[test]
+    fn commands_keep_an_unfinished_last_line() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("agent.env");
+        fs::write(&path, "TOKEN='x'").expect("written");
+        let commands = EnvFile::read(path.clone()).expect("readable").commands(&["PATH".to_owned()]);
+        let ran = Command::new("sh").args(["-c", &commands.join("\n")]).env("PATH", "/usr/bin:/bin").status();
+        assert!(ran.expect("a shell").success(), "{commands:?}");
+        assert_eq!(fs::read_to_string(path).expect("readable"), "TOKEN='x'\nPATH='/usr/bin:/bin'\n");
+    }
 
     #[test]
     fn reads_names_only() {

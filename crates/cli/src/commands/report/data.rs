@@ -164,6 +164,8 @@ pub struct RunInput {
     pub has_supervisor: bool,
     /// What to do about unreadable files.
     pub hint: Option<String>,
+    /// Advice for a finished run.
+    pub advice: Option<&'static str>,
     /// Errors of a finished run that is not done: first the reason.
     pub errors: Vec<String>,
     /// Commands that continue the run, most likely first.
@@ -303,7 +305,7 @@ impl ReportSummary {
 
 impl ReportRun {
     fn new(input: RunInput, workflow: Option<&ReportWorkflow>, bounds: Bounds) -> ReportRun {
-        let RunInput { entry, timeline, has_supervisor, hint, errors, commands, calls } = input;
+        let RunInput { entry, timeline, has_supervisor, hint, advice, errors, commands, calls } = input;
         let run = entry.run;
         let timeline = timeline.unwrap_or_default();
         let outcome = timeline.outcome;
@@ -339,8 +341,8 @@ impl ReportRun {
             None => Some(format!("longhaul recover {}", run.id)),
         };
         let fault = outcome.map_or(run.fault, |outcome| outcome.fault);
-        let advice = fault.filter(|_| health.is_urgent() && workflow.is_none());
-        let advice = advice.and_then(|fault| phrases::advice(fault, &run.agent)).map(str::to_owned);
+        let advice = advice.or_else(|| phrases::advice(fault?, &run.agent));
+        let advice = advice.filter(|_| health.is_urgent() && workflow.is_none()).map(str::to_owned);
         ReportRun {
             explanation,
             workflow: workflow.map(|workflow| workflow.id.clone()),

@@ -8,6 +8,7 @@ use super::data::{Bounds, RunInput};
 use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
 use crate::next_commands::next_commands;
+use crate::output::phrases;
 use crate::run_history::{errors_of, live_usage};
 use crate::{open_home, open_ledger};
 use longhaul_core::{Moment, RunId};
@@ -65,12 +66,14 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
     let dir = entry.run.run_dir();
     let has_supervisor = entry.run.outcome.is_none() && is_attended(&entry.run);
     let (mut commands, mut errors) = (Vec::new(), Vec::new());
+    let mut advice = None;
     let (timeline, hint) = match Journal::load(&dir.journal_path()) {
         Ok(journal) => {
             let history = journal.history();
             // An orphaned run is known up to its last decision.
             if let Ok(plan) = dir.plan() {
                 commands = next_commands(dir.id(), history.run(), &plan.spec);
+                advice = phrases::advice_of(history.state(), &plan.spec.agent);
             }
             errors = errors_of(&dir, history.state());
             let until = if has_supervisor { Some(now) } else { journal.last_step_at() };
@@ -88,5 +91,5 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
         }
     };
     let calls = ToolCalls::read(&dir.transcript_path(), bounds.transcript_bytes, bounds.calls);
-    RunInput { timeline, has_supervisor, hint, errors, commands, calls, entry }
+    RunInput { timeline, has_supervisor, hint, advice, errors, commands, calls, entry }
 }

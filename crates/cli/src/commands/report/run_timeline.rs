@@ -67,7 +67,7 @@ impl TimelineAttempt {
         match (self.fault, self.stop_cause, self.ended_at) {
             (Some(fault), stop_cause, _) => phrases::attempt_cause(fault, stop_cause),
             (None, _, None) => "running",
-            (None, Some(cause), Some(_)) => phrases::stop_words(cause),
+            (None, Some(cause), Some(_)) => phrases::stopped_success(cause),
             (None, None, Some(_)) => "exited on its own",
         }
     }
@@ -200,12 +200,12 @@ impl RunTimeline {
 
 impl TimelineAttempt {
     fn new(attempt: &AttemptHistory, until: Moment) -> TimelineAttempt {
-        let (end, usage) = (attempt.end.as_ref(), attempt.usage());
+        let usage = attempt.usage();
         TimelineAttempt {
             number: attempt.number,
             started_at: attempt.started_at.into(),
-            ended_at: end.map(|end| end.at.into()),
-            duration: end.map(|end| attempt.duration(end.at)),
+            ended_at: attempt.ended_at.map(Rfc3339),
+            duration: attempt.ended_at.map(|at| attempt.duration(at)),
             strategy: attempt.strategy,
             reason: attempt.reason,
             fault: attempt.fault(),
@@ -229,7 +229,7 @@ fn slices(history: &RunHistory, until: Moment) -> Vec<TimelineSlice> {
     };
     let attempts = history.attempts().iter().map(|attempt| {
         let kind = if attempt.fault().is_some() { SliceKind::Failed } else { SliceKind::Working };
-        slice(kind, attempt.fault(), attempt.started_at, attempt.end.as_ref().map(|end| end.at))
+        slice(kind, attempt.fault(), attempt.started_at, attempt.ended_at)
     });
     let waits = history.waits().map(|wait| slice(SliceKind::Waiting, wait.fault, wait.from, wait.ended_at));
     let checks = history

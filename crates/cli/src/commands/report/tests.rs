@@ -15,8 +15,8 @@ use crate::output::time::TimeFormat;
 use expect_test::expect;
 use jiff::tz::TimeZone;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset, PromptKind,
-    Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
+    AfterAttempt, AttemptEnd, AttemptPlan, Dollars, Fault, Limit, Moment, Outcome, OutcomeKind, Preset,
+    PromptKind, Record, Remedy, RunHistory, RunSpec, SessionPlan, Span, Tokens, Usage, Usd,
 };
 use longhaul_store::{LedgerEntry, LedgerSpend, Plan, QUARTER_MS, RunDir, RunState};
 use std::collections::BTreeMap;
@@ -56,7 +56,7 @@ struct RunRecords {
 
 impl RunRecords {
     fn started() -> RunRecords {
-        RunRecords::default().and(0, Record::RunStarted { at: at(0) }).attempt(0)
+        RunRecords::default().and(0, Record::RunStarted).attempt(0)
     }
 
     fn and(mut self, seconds: u64, record: Record) -> RunRecords {
@@ -67,11 +67,11 @@ impl RunRecords {
     fn attempt(mut self, seconds: u64) -> RunRecords {
         self.attempts += 1;
         let plan = spawn(self.attempts);
-        self.and(seconds, Record::AttemptStarted { at: at(seconds), plan })
+        self.and(seconds, Record::AttemptStarted { plan })
     }
 
     fn progress(self, seconds: u64) -> RunRecords {
-        self.and(seconds, Record::ProgressMade { at: at(seconds), resets_retries: true })
+        self.and(seconds, Record::ProgressMade { resets_retries: true })
     }
 
     fn attempt_ended(
@@ -81,8 +81,8 @@ impl RunRecords {
         usage: Usage,
         next: AfterAttempt,
     ) -> RunRecords {
-        let ended = Record::attempt_ended(at(seconds), fault, usage, next);
-        self.and(seconds, ended).and(seconds, Record::Swept { at: at(seconds), stopped_processes: 0 })
+        let ended = Record::AttemptEnded(AttemptEnd::new(fault, usage, next));
+        self.and(seconds, ended).and(seconds, Record::Swept { stopped_processes: 0 })
     }
 
     /// The attempt fails, and the run waits for this many seconds.
@@ -94,7 +94,7 @@ impl RunRecords {
 
     fn finished(self, seconds: u64, fault: Option<Fault>, outcome: Outcome) -> RunRecords {
         self.attempt_ended(seconds, fault, usage(120, 0), AfterAttempt::Finish(outcome))
-            .and(seconds, Record::RunFinished { at: at(seconds), outcome })
+            .and(seconds, Record::RunFinished { outcome })
     }
 
     fn history(&self) -> RunHistory {
@@ -120,7 +120,11 @@ impl RunRecords {
             self.steps.iter().flat_map(|(at, records)| records.iter().map(move |record| (*at, record)))
         {
             entry.apply(at, record, &dir);
-            if let Record::AttemptEnded { usage: Usage { reported_cost, estimated_cost, .. }, .. } = record {
+            if let Record::AttemptEnded(AttemptEnd {
+                usage: Usage { reported_cost, estimated_cost, .. },
+                ..
+            }) = record
+            {
                 let mut add = |model: &str, usage: LedgerSpend| {
                     *spend.entry((at.0 / QUARTER_MS, model.to_owned())).or_default() += usage;
                 };
@@ -133,7 +137,16 @@ impl RunRecords {
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
         let commands = next_commands(&entry.run.id, history.run(), &plan("").spec);
-        RunInput { timeline, has_supervisor, hint: None, errors: Vec::new(), commands, calls: calls(), entry }
+        RunInput {
+            timeline,
+            has_supervisor,
+            hint: None,
+            advice: None,
+            errors: Vec::new(),
+            commands,
+            calls: calls(),
+            entry,
+        }
     }
 }
 

@@ -90,6 +90,7 @@ impl Attempt {
         let end = attempt.end.as_ref();
         let (attempt_files, dir) = (attempt_files.get(&attempt.number), dir.attempt(attempt.number));
         let exit = attempt_files.and_then(|files| files.exit);
+        let start_error = attempt_files.and_then(|files| files.start_error.as_deref());
         let usage = end.map_or_else(|| live_usage(&dir), |end| end.usage);
         Attempt {
             number: attempt.number,
@@ -97,7 +98,7 @@ impl Attempt {
             session: attempt.session.clone(),
             strategy: attempt.strategy,
             reason: attempt.reason,
-            ended_at: end.map(|end| end.at.into()),
+            ended_at: attempt.ended_at.map(Rfc3339),
             fault: attempt.fault(),
             continuity: end.and_then(|end| end.continuity),
             denied_calls: end.map_or(0, |end| end.denied_calls),
@@ -115,11 +116,11 @@ impl Attempt {
             stall: attempt.stall(),
             stalls_deferred: attempt.deferrals,
             watchdog: attempt_files.and_then(|files| files.watchdog_stop),
-            evidence: phrases::evidence(attempt, exit),
+            evidence: phrases::evidence(attempt, exit, start_error),
             exit,
             turns: usage.turns,
             estimated_cost_usd: usage.estimated_cost.into(),
-            duration_ms: end.map(|end| attempt.duration(end.at)),
+            duration_ms: attempt.ended_at.map(|at| attempt.duration(at)),
             planned_wait_ms: attempt.planned_wait(),
             waited_ms: attempt.completed_wait(),
             leftover_processes: attempt.leftover_processes,

@@ -282,10 +282,13 @@ fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &Ti
             day = today;
         }
         let duration = attempt.duration_ms.map_or_else(|| "-".to_owned(), |duration| duration.to_string());
+        // No strategy applied to a session that was gone.
+        let without_strategy = if attempt.session.source().is_some() { "-" } else { "new" };
+        let resume = attempt.strategy.map_or(without_strategy, ResumeStrategy::as_str);
         row([
             &attempt.number.to_string(),
             &clock.time(history.agent_started_at()),
-            attempt.strategy.map_or("new", ResumeStrategy::as_str),
+            resume,
             &duration,
             &end(&ended_by(attempt), &then(attempt, history, clock)),
             &phrases::money(attempt.total_cost_usd.0),
@@ -303,19 +306,19 @@ fn ended_by(attempt: &Attempt) -> String {
             Some(evidence) => format!("{fault} ({evidence})"),
             None => fault.to_string(),
         },
-        (None, Some(_)) => attempt.stop_cause.map_or("itself", phrases::stop_words).to_owned(),
+        (None, Some(_)) => attempt.stop_cause.map_or("itself", phrases::stopped_success).to_owned(),
         (None, None) if attempt.watchdog.is_some() => "watchdog".to_owned(),
         (None, None) => "-".to_owned(),
     }
 }
 
 fn then(attempt: &Attempt, history: &AttemptHistory, clock: &TimeFormat) -> String {
-    match (attempt.remedy, attempt.waited_ms, history.end.as_ref().zip(history.planned_wait())) {
+    match (attempt.remedy, attempt.waited_ms, history.ended_at.zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => {
             phrases::describe_applied(remedy, waited, history.is_wait_cut_short()).unwrap_or_default()
         }
-        (Some(_), None, Some((ended, planned))) => {
-            format!("waits until {}", clock.time(ended.at + planned))
+        (Some(_), None, Some((ended_at, planned))) => {
+            format!("waits until {}", clock.time(ended_at + planned))
         }
         (_, _, _) => String::new(),
     }

@@ -5,7 +5,7 @@ use super::sink::Sink;
 use crate::args::{EventsDestination, GlobalArgs};
 use crate::failure::{Failure, OrFailure};
 use crate::output::out;
-use rustix::fs::{OFlags, fcntl_getfl};
+use rustix::fs::{Access, OFlags, access, fcntl_getfl};
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
@@ -33,6 +33,20 @@ pub fn open(destination: &EventsDestination, global: &GlobalArgs) -> Result<Sink
         EventsDestination::File(path) => file(path),
     };
     opened.or_usage(format!("cannot write events to {destination}"), HINT)
+}
+
+/// Rejects a destination that cannot be written to. Creates no file.
+pub fn check(destination: &EventsDestination, global: &GlobalArgs) -> Result<(), Failure> {
+    match destination {
+        EventsDestination::File(path) if !path.exists() => {
+            let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            access(dir, Access::WRITE_OK | Access::EXEC_OK)
+                .or_usage(format!("cannot write events to {destination}"), HINT)
+        }
+        EventsDestination::File(_) | EventsDestination::Stdout | EventsDestination::Descriptor(_) => {
+            open(destination, global).map(drop)
+        }
+    }
 }
 
 /// Duplicates an inherited descriptor for this process alone. The inherited one stays unchanged, because the

@@ -52,10 +52,8 @@ pub fn record_line(
     let Ok(Value::Object(mut rest)) = serde_json::to_value(record) else {
         unreachable!("a record is an object with string keys")
     };
-    let decided_at = rest.remove("at").and_then(|at| at.as_u64());
     let record = rest.remove("record").unwrap_or_default();
-    let at = rfc3339(decided_at.map_or(at, Moment));
-    output::line(&Line { r#type, run, seq, at, record, rest }).into_bytes()
+    output::line(&Line { r#type, run, seq, at: rfc3339(at), record, rest }).into_bytes()
 }
 
 pub fn gap_line(run: &str, from: u64, to: u64) -> Vec<u8> {
@@ -75,20 +73,19 @@ mod tests {
     #[test]
     fn record_has_run_id() {
         let at = Moment(1_763_775_245_120);
-        let record = Record::SessionOpened { at, session: SessionId::from("0e9bdb0f") };
+        let record = Record::SessionOpened { session: SessionId::from("0e9bdb0f") };
         check(
-            &record_line(None, "kmzxqp", 4, Moment(0), &record),
+            &record_line(None, "kmzxqp", 4, at, &record),
             &expect![[r#"
                 {"run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
         check(
-            &record_line(Some(TYPE), "kmzxqp", 4, Moment(0), &record),
+            &record_line(Some(TYPE), "kmzxqp", 4, at, &record),
             &expect![[r#"
                 {"type":"longhaul","run":"kmzxqp","seq":4,"at":"2025-11-22T01:34:05.120Z","record":"session_opened","session":"0e9bdb0f"}
             "#]],
         );
-        // A record without a time was decided at the time of its step.
         check(
             &record_line(None, "kmzxqp", 5, at, &Record::Downtime { duration: Span(2_000) }),
             &expect![[r#"
@@ -98,7 +95,7 @@ mod tests {
         let outcome =
             Outcome { retry_at: Some(at), ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::UsageLimit) };
         check(
-            &record_line(None, "kmzxqp", 6, at, &Record::RunFinished { at, outcome }),
+            &record_line(None, "kmzxqp", 6, at, &Record::RunFinished { outcome }),
             &expect![[r#"
                 {"run":"kmzxqp","seq":6,"at":"2025-11-22T01:34:05.120Z","record":"run_finished","outcome":{"fault":"usage_limit","kind":"retry_later","retry_at":1763775245120}}
             "#]],

@@ -1,10 +1,10 @@
 //! Describes each fault: its meaning, its evidence, and advice for the user.
 
-use super::plural;
+use super::{one_line, plural};
 use longhaul_agent::dialect_named;
 use longhaul_core::{
-    AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StopCause, StopReason,
-    TerminalReason,
+    AgentProgram, AgentResult, ApiError, AttemptHistory, Continuity, Exit, Fault, StallReport, StartupError,
+    State, StopCause, StopReason, TerminalReason,
 };
 use signal_hook::low_level::signal_name;
 
@@ -31,17 +31,46 @@ const ADVICE: [(Fault, &str); 7] = [
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
 ];
 
+/// Returns advice for a finished run. The error of a failed start says more than its fault.
+pub fn advice_of(state: &State, agent: &AgentProgram) -> Option<&'static str> {
+    let fault = state.outcome()?.fault?;
+    let startup = state.startup.filter(|_| fault == Fault::AgentUnusable);
+    startup
+        .and_then(|startup| startup_advice(startup, !agent.args.is_empty()))
+        .or_else(|| advice(fault, &agent.name))
+}
+
+fn startup_advice(error: StartupError, has_agent_args: bool) -> Option<&'static str> {
+    match error {
+        StartupError::BypassAsRoot => {
+            Some("in a sandbox, set IS_SANDBOX=1; elsewhere, use another permission mode")
+        }
+        StartupError::UnknownPermissionMode => Some("resume with a permission mode that the agent knows"),
+        StartupError::SandboxMissing => Some("install what the agent's error names, then resume the run"),
+        StartupError::Unusable if has_agent_args => Some(
+            "start a new run with corrected arguments after `--`, or fix the file that the error names and resume",
+        ),
+        StartupError::Unusable
+        | StartupError::ProgramMissing
+        | StartupError::NotAnAgent
+        | StartupError::SessionUnknown
+        | StartupError::SessionInUse
+        | StartupError::SessionHeld => None,
+    }
+}
+
 pub fn advice(fault: Fault, agent: &str) -> Option<&'static str> {
     let of_agent = dialect_named(agent).map(|dialect| dialect.advice()).unwrap_or_default();
     of_agent.iter().chain(&ADVICE).find(|(of, _)| *of == fault).map(|(_, advice)| *advice)
 }
 
-/// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence.
-pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>) -> Option<String> {
+/// Returns the evidence for the fault of an attempt, or `None` if there is no fault or no evidence. `start_error` is why
+/// the system did not start the agent.
+pub fn evidence(attempt: &AttemptHistory, exit: Option<Exit>, start_error: Option<&str>) -> Option<String> {
     let ended = attempt.end.as_ref()?;
     let response = || ended.result.and_then(api_response);
     let stop = || attempt.stop_cause().and_then(|cause| stop_text(cause, attempt.stall()));
-    let exit = || exit.map(exit_text);
+    let exit = || start_error.map(one_line).or_else(|| exit.map(exit_text));
     match ended.fault {
         None | Some(Fault::GuardLapsed) => None,
         Some(Fault::Interrupted) => exit().filter(|_| attempt.stop_cause().is_none()),
@@ -83,7 +112,12 @@ fn stop_text(cause: StopCause, stall: Option<StallReport>) -> Option<String> {
     stall.map(|stall| stall.describe(cause)).or_else(words)
 }
 
-pub fn stop_words(cause: StopCause) -> &'static str {
+/// Describes the end of an attempt without a fault that Longhaul ended.
+pub fn stopped_success(cause: StopCause) -> &'static str {
+    if cause == StopCause::WrapUp { "completed its wrap-up" } else { stop_words(cause) }
+}
+
+fn stop_words(cause: StopCause) -> &'static str {
     match cause {
         StopCause::Stalled => "silent for too long",
         StopCause::NoProgress => "nothing was finished for too long",
@@ -150,7 +184,7 @@ mod tests {
         check(Fault::Auth, ["log in with `claude`", "the agent's own login"]);
         check(Fault::AgentMissing, ["@anthropic-ai/claude-code", "install the agent again"]);
         check(Fault::AgentUnusable, ["@anthropic-ai/claude-code", "or update it, then"]);
-        check(Fault::Permission, ["with a permission mode", "allow these tools"]);
+        check(Fault::Permission, ["settings of the agent", "allow these tools"]);
         check(Fault::GuardLapsed, ["check the hooks", "without asking"]);
         check(Fault::Billing, ["the account's payment"; 2]);
         assert_eq!(advice(Fault::Crashed, "claude"), None);

@@ -6,7 +6,7 @@ use crate::next_commands::next_commands;
 use crate::output::time::TimeFormat;
 use clap::CommandFactory;
 use longhaul_core::{
-    AfterAttempt, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset, Questions,
+    AfterAttempt, AttemptEnd, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset,
     Record, Run, RunId, RunSpec, Span, StartupError, Usage, Usd,
 };
 
@@ -25,24 +25,13 @@ const STARTUPS: [StartupError; 9] = [
 fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
     let at = Moment(0);
     let evidence = Some(Box::new(Evidence { startup, ..Evidence::from_exit(Exit::Code(1)) }));
-    let next = AfterAttempt::Finish(outcome);
+    let end = AttemptEnd { evidence, ..AttemptEnd::new(outcome.fault, usage, AfterAttempt::Finish(outcome)) };
     let records = [
-        Record::RunStarted { at },
-        Record::AttemptEnded {
-            at,
-            fault: outcome.fault,
-            usage,
-            result: None,
-            denied_calls: 0,
-            questions: Questions::default(),
-            continuity: None,
-            background: 0,
-            evidence,
-            next,
-        },
-        Record::RunFinished { at: at + Span::from_mins(90), outcome },
+        (at, Record::RunStarted),
+        (at, Record::AttemptEnded(end)),
+        (at + Span::from_mins(90), Record::RunFinished { outcome }),
     ];
-    Run::replay(records.iter())
+    Run::replay(records.iter().map(|(at, record)| (*at, record)))
 }
 
 /// Asserts that clap accepts every command, and returns their number.

@@ -1,9 +1,10 @@
 //! Serialized records: they survive a round trip, and every journal of a released format loads.
 
 use super::summaries::with_summary;
-use super::trace::records_of;
-use crate::{Policy, Record, Run, Span};
+use super::trace::{records_of, replay};
+use crate::{Moment, Policy, Record, Span};
 use expect_test::expect_file;
+use serde::{Deserialize, Serialize};
 
 /// A trace with every kind of record.
 const EVERYTHING: &str = "start; spawn; open; exchange; cancel term; ends aborted; exit 0; swept; +1m; recover; tick; spawn; \
@@ -14,23 +15,37 @@ const EVERYTHING: &str = "start; spawn; open; exchange; cancel term; ends aborte
     ends aborted; exit 0; swept";
 
 fn journal(policy: &Policy) -> String {
-    let lines = records_of(policy, EVERYTHING).iter().map(line).collect::<Vec<_>>();
-    lines.join("\n") + "\n"
+    records_of(policy, EVERYTHING).iter().map(line).collect()
 }
 
-fn line(record: &Record) -> String {
-    serde_json::to_string(record).expect("a record serializes")
+/// A record with the time of its step. In the first version of the format, the time was a field of most records.
+#[derive(Serialize, Deserialize)]
+struct TimedRecord {
+    #[serde(flatten)]
+    record: Record,
+    #[serde(default)]
+    at: Moment,
 }
 
-fn load(text: &str) -> Vec<Record> {
-    text.lines().map(|line| serde_json::from_str(line).expect("a line of a journal is a record")).collect()
+fn line((at, record): &(Moment, Record)) -> String {
+    let record = TimedRecord { record: record.clone(), at: *at };
+    serde_json::to_string(&record).expect("a record serializes") + "\n"
+}
+
+fn load(text: &str) -> Vec<(Moment, Record)> {
+    let load = |line| {
+        // A record ignores its time.
+        let record = serde_json::from_str(line).expect("a line of a journal is a record");
+        let TimedRecord { at, .. } = serde_json::from_str(line).expect("a line of a journal may have a time");
+        (at, record)
+    };
+    text.lines().map(load).collect()
 }
 
 #[test]
 fn records_survive_a_round_trip() {
     let records = records_of(&with_summary(), EVERYTHING);
-    let text: Vec<String> = records.iter().map(line).collect();
-    assert_eq!(load(&text.join("\n")), records);
+    assert_eq!(load(&records.iter().map(line).collect::<String>()), records);
 }
 
 /// The journal of this version. When it changes, add fields with defaults, and leave `format-1.jsonl` as it
@@ -44,7 +59,7 @@ fn current_journal_matches_checked_in_file() {
 #[test]
 fn loads_first_journal_of_format_1() {
     let records = load(include_str!("journals/format-1.jsonl"));
-    let (first, current) = (Run::replay(&records), Run::replay(&records_of(&with_summary(), EVERYTHING)));
+    let (first, current) = (replay(&records), replay(&records_of(&with_summary(), EVERYTHING)));
     assert_eq!(first.state(), current.state());
 }
 
@@ -52,5 +67,5 @@ fn loads_first_journal_of_format_1() {
 #[test]
 fn ignores_unknown_fields() {
     let line = r#"{"record":"downtime","duration":60000,"reason":"lid closed"}"#;
-    assert_eq!(load(line), [Record::Downtime { duration: Span::from_mins(1) }]);
+    assert_eq!(load(line), [(Moment(0), Record::Downtime { duration: Span::from_mins(1) })]);
 }

@@ -222,6 +222,47 @@ fn turn_counts_once_its_tools_end() {
 }
 
 #[test]
+fn answer_of_the_last_turn_is_not_cut_off() {
+    let check = |rest: &str, expected| {
+        check_rest_with(
+            &with_limits(Limits { turns: Some(1), ..Limits::default() }),
+            WORKING,
+            rest,
+            expected,
+        );
+    };
+    check(
+        "usage 1; ends ok; idle; exit 0",
+        expect![[r#"
+        usage 1          -
+        ends ok          progress
+        idle             input closed; > close input
+        exit 0           ok -> done; > sweep; done; > finish 0
+    "#]],
+    );
+    // The agent asks for more after a message without tools.
+    check(
+        "usage 1; usage 1; exit 143",
+        expect![[r#"
+        usage 1          -
+        usage 1          limit turns: exhausted; stop limit_reached term; > term
+        exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
+    "#]],
+    );
+    // A turn whose usage arrives after its exchange is over.
+    check(
+        "sub-agents 1; ends ok; idle; usage 1; exit 143",
+        expect![[r#"
+        sub-agents 1     -
+        ends ok          progress
+        idle             -
+        usage 1          limit turns: exhausted; stop limit_reached term; > term
+        exit 143         ok -> out_of_time by limit of turns; > sweep; out_of_time by limit of turns; > finish 22
+    "#]],
+    );
+}
+
+#[test]
 fn stops_agent_without_wrap_up() {
     check_rest_with(
         &Policy { wrap_up: None, ..budget() },

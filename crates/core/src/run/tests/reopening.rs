@@ -1,7 +1,7 @@
 //! Resuming a finished run: the same run, in its session, with its clocks and its usage.
 
-use super::trace::{check_built_rest, check_rest, check_run, plain, records_of};
-use crate::{Run, Span};
+use super::trace::{check_built_rest, check_rest, check_run, plain, records_of, replay};
+use crate::Span;
 use expect_test::expect;
 
 #[test]
@@ -140,7 +140,7 @@ fn ignores_resume_of_unfinished_run() {
 fn resuming_resets_retries_and_keeps_clocks_and_usage() {
     let crash = "signal 9; swept; tick; spawn; open;";
     let trace = format!("start; spawn; open; bill 9; {}signal 9; swept; +1h; reopen", crash.repeat(5));
-    let run = Run::replay(&records_of(&plain(), &trace));
+    let run = replay(&records_of(&plain(), &trace));
     let state = run.state();
     assert_eq!((state.failures_since_progress, state.attempts(), state.outcome()), (0, 7, None));
     assert_eq!(state.usage.messages, 1);

@@ -1,7 +1,7 @@
 //! Reviews: a model reads the work as the last part of a check.
 
-use super::trace::{check_rest_with, check_rest_with_both, plain, prompt_text, records_of};
-use crate::{Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Run, Span, Usd, Verified};
+use super::trace::{check_rest_with, check_rest_with_both, plain, prompt_text, records_of, replay};
+use crate::{Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Span, Usd, Verified};
 use expect_test::{Expect, expect};
 
 fn reviewed() -> Policy {
@@ -141,8 +141,8 @@ fn resumed_run_without_verdict_names_no_failure() {
         let checks = Checks { review: Some(Review::new(None)), failures_max: 1, ..Checks::new(Vec::new()) };
         let policy = Policy { checks: Some(checks), ..plain() };
         let records = records_of(&policy, &format!("{DONE}; swept; {review}; reopen"));
-        let started = records.iter().rev().find_map(|record| match record {
-            Record::AttemptStarted { plan, .. } => Some(prompt_text(plan.prompt)),
+        let started = records.iter().rev().find_map(|(_, record)| match record {
+            Record::AttemptStarted { plan } => Some(prompt_text(plan.prompt)),
             _ => None,
         });
         assert_eq!(started.as_deref(), Some(prompt), "{review}");
@@ -366,9 +366,9 @@ fn new_supervisor_uses_the_verdict_or_starts_again() {
 #[test]
 fn only_a_check_that_passed_verifies_the_work() {
     let verified = |rest: &str| {
-        let mut run = Run::replay(&records_of(&reviewed(), &format!("{DONE}; swept; {rest}")));
+        let mut run = replay(&records_of(&reviewed(), &format!("{DONE}; swept; {rest}")));
         // A resume may switch the review off.
-        run.apply(&Record::RunFinished { at: Moment(0), outcome: Outcome::DONE });
+        run.apply(Moment(0), &Record::RunFinished { outcome: Outcome::DONE });
         run.state().verified()
     };
     assert_eq!(verified("review passes"), Verified::Review);

@@ -24,12 +24,12 @@
 
 use crate::trace_words::{cancel_source, parse_span};
 use crate::{
-    Action, AfterAttempt, AgentResult, ApiError, AttemptPlan, CheckResult, Continuity, Event, Evidence, Exit,
-    Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome, Policy, Preset,
-    ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record, Remaining,
-    ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId, SessionPlan,
-    Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport, SummaryResult,
-    TerminalReason, Tokens, Usage, Usd,
+    Action, AfterAttempt, AgentResult, ApiError, AttemptEnd, AttemptPlan, CheckResult, Continuity, Event,
+    Evidence, Exit, Fault, FoundAttempt, Jitter, KeepGoingPrompt, MessageError, Moment, Notice, Now, Outcome,
+    Policy, Preset, ProcessActivity, ProcessId, ProcessState, PromptKind, RateLimit, RateLimitStatus, Record,
+    Remaining, ResumeRequest, ReviewPlan, ReviewResult, ReviewVerdict, Run, SessionFileState, SessionId,
+    SessionPlan, Span, SpawnError, StartupError, Step, StopReason, StrategyReason, SummaryReport,
+    SummaryResult, TerminalReason, Tokens, Usage, Usd,
 };
 use expect_test::Expect;
 
@@ -97,9 +97,14 @@ fn rest_of(policy: &Policy, setup: &str, rest: &str) -> Vec<String> {
     full_text.lines().skip(setup_lines).map(str::to_owned).collect()
 }
 
-/// Returns the records of a trace, for tests of the journal.
-pub(super) fn records_of(policy: &Policy, trace: &str) -> Vec<Record> {
+/// Returns the records of a trace with their times, for tests of the journal.
+pub(super) fn records_of(policy: &Policy, trace: &str) -> Vec<(Moment, Record)> {
     TraceRun::from_trace(policy, trace).journal
+}
+
+/// Returns the run that these records describe.
+pub(super) fn replay(records: &[(Moment, Record)]) -> Run {
+    Run::replay(records.iter().map(|(at, record)| (*at, record)))
 }
 
 struct TraceRun<'a> {
@@ -108,7 +113,7 @@ struct TraceRun<'a> {
     run: Run,
     /// A second run that only applies the records.
     replayed: Run,
-    journal: Vec<Record>,
+    journal: Vec<(Moment, Record)>,
     evidence: Evidence,
     /// Sessions in the order of their appearance: `s1`, `s2`, ...
     sessions: Vec<SessionId>,
@@ -172,8 +177,9 @@ impl TraceRun<'_> {
                 return self.check_results(&[("tick", &started)], next);
             }
             ("review", "again") => {
-                let is_review = |record: &&Record| matches!(record, Record::ReviewStarted { .. });
-                let is_check = |record: &&Record| matches!(record, Record::CheckStarted { .. });
+                let is_review =
+                    |(_, record): &&(Moment, Record)| matches!(record, Record::ReviewStarted { .. });
+                let is_check = |(_, record): &&(Moment, Record)| matches!(record, Record::CheckStarted);
                 let review = self.journal.iter().filter(is_review).count() + 1;
                 let check = self.journal.iter().filter(is_check).count();
                 let started = format!("review started; > review {review} of check {check}");
@@ -257,11 +263,11 @@ impl TraceRun<'_> {
         let before = self.run.state().clone();
         let step = self.run.step(self.policy, now, event);
         for record in &step.records {
-            self.replayed.apply(record);
+            self.replayed.apply(self.at, record);
         }
         assert!(!step.records.is_empty() || before == *self.run.state(), "{words}: changed without a record");
         assert_eq!(self.replayed.state(), self.run.state(), "{words}: the replayed run differs");
-        self.journal.extend(step.records.iter().cloned());
+        self.journal.extend(step.records.iter().map(|record| (self.at, record.clone())));
         step
     }
 
@@ -505,15 +511,15 @@ impl TraceRun<'_> {
 
     fn record(&mut self, record: &Record) -> String {
         match record {
-            Record::RunStarted { .. } => "run started".to_owned(),
+            Record::RunStarted => "run started".to_owned(),
             Record::RunReopened { .. } => "reopened".to_owned(),
-            Record::ResumeStrategyChosen { strategy, reason, .. } => {
+            Record::ResumeStrategyChosen { strategy, reason } => {
                 format!("strategy {} ({})", strategy.as_str(), reason_text(*reason))
             }
-            Record::AttemptStarted { plan, .. } => format!("attempt {}", self.plan(plan)),
-            Record::SummaryStarted { .. } => "summary started".to_owned(),
-            Record::SummaryStopOrdered { cause, .. } => format!("stop summary ({})", as_str(cause)),
-            Record::SummaryEnded { result, usage, .. } => {
+            Record::AttemptStarted { plan } => format!("attempt {}", self.plan(plan)),
+            Record::SummaryStarted => "summary started".to_owned(),
+            Record::SummaryStopOrdered { cause } => format!("stop summary ({})", as_str(cause)),
+            Record::SummaryEnded { result, usage } => {
                 let text = match result {
                     SummaryResult::Written => "summary written".to_owned(),
                     SummaryResult::NotNeeded => "no summary needed".to_owned(),
@@ -522,9 +528,9 @@ impl TraceRun<'_> {
                 let (cost, total) = (usage.reported_cost.0, self.run.state().usage.reported_cost.0);
                 format!("{text} for {cost} of {total}")
             }
-            Record::AttemptSpawned { process, .. } => format!("spawned {}", process.pid),
-            Record::SessionOpened { session, .. } => format!("opened {}", self.session(session)),
-            Record::ProgressMade { resets_retries, .. } => {
+            Record::AttemptSpawned { process } => format!("spawned {}", process.pid),
+            Record::SessionOpened { session } => format!("opened {}", self.session(session)),
+            Record::ProgressMade { resets_retries } => {
                 if *resets_retries { "progress" } else { "progress, retries kept" }.to_owned()
             }
             Record::LimitReached { limit, threshold, .. } => format!("limit {limit}: {}", as_str(threshold)),
@@ -538,27 +544,27 @@ impl TraceRun<'_> {
             Record::PromptSent { prompt, remaining, .. } => {
                 format!("sent {}{}", prompt_text(*prompt), remaining_text(*remaining))
             }
-            Record::InputClosed { .. } => "input closed".to_owned(),
-            Record::StopOrdered { cause, level, stall, .. } => {
+            Record::InputClosed => "input closed".to_owned(),
+            Record::StopOrdered { cause, level, stall } => {
                 let processes =
                     stall.and_then(|stall| stall.processes).map(describe_processes).unwrap_or_default();
                 format!("stop {} {}{processes}", as_str(cause), as_str(level))
             }
-            Record::StallDeferred { until, stall, .. } => {
+            Record::StallDeferred { until, stall } => {
                 let processes = stall.processes.map(describe_processes).unwrap_or_default();
                 format!("silent for {}{processes}: excused for {}", stall.silent_for, until.since(self.at))
             }
             Record::Recovered { finding, .. } => format!("recovered ({})", as_str(finding)),
             Record::Downtime { duration: span } => format!("downtime {span}"),
-            Record::AttemptEnded { fault, next, evidence, .. } => {
+            Record::AttemptEnded(AttemptEnd { fault, next, evidence, .. }) => {
                 let note = if evidence.is_some() { ", evidence kept" } else { "" };
                 format!("{}{note} -> {}", fault.map_or("ok", Fault::as_str), self.next(next))
             }
-            Record::CheckStarted { .. } => "check started".to_owned(),
-            Record::ReviewStarted { after_commands, .. } => {
+            Record::CheckStarted => "check started".to_owned(),
+            Record::ReviewStarted { after_commands } => {
                 if *after_commands { "review started after commands" } else { "review started" }.to_owned()
             }
-            Record::ReviewEnded { result, usage, retry_at, .. } => {
+            Record::ReviewEnded { result, usage, retry_at } => {
                 let text = match result {
                     ReviewResult::Passed => "review passed".to_owned(),
                     ReviewResult::Failed(missing) => format!("review found {missing}"),
@@ -569,13 +575,13 @@ impl TraceRun<'_> {
                 let total = self.run.state().usage.reported_cost.0;
                 format!("{text} for {} of {total}{retry}", usage.reported_cost.0)
             }
-            Record::CheckStopOrdered { cause, .. } => format!("stop check ({})", as_str(cause)),
-            Record::CheckEnded { result, .. } => format!("check {}", as_str(result)),
-            Record::Swept { stopped_processes, .. } => format!("swept {stopped_processes}"),
-            Record::CancelRequested { source, .. } => format!("cancel by {}", as_str(source)),
-            Record::SuspendOrdered { source, .. } => format!("suspend by {}", as_str(source)),
+            Record::CheckStopOrdered { cause } => format!("stop check ({})", as_str(cause)),
+            Record::CheckEnded { result } => format!("check {}", as_str(result)),
+            Record::Swept { stopped_processes } => format!("swept {stopped_processes}"),
+            Record::CancelRequested { source } => format!("cancel by {}", as_str(source)),
+            Record::SuspendOrdered { source } => format!("suspend by {}", as_str(source)),
             Record::Suspended { .. } => "suspended".to_owned(),
-            Record::RunFinished { outcome, .. } => self.outcome(outcome),
+            Record::RunFinished { outcome } => self.outcome(outcome),
         }
     }
 

@@ -1,7 +1,9 @@
 //! Reactions to outcomes, and reopening.
 
-use super::trace::{check, check_rest, dollars, policy, with_first_phase, with_reaction, workflow_after};
-use crate::{OutcomeKind, PhaseStatus, Reaction, Workflow, WorkflowPolicy, WorkflowRecord};
+use super::trace::{
+    check, check_rest, dollars, policy, replay, with_first_phase, with_reaction, workflow_after,
+};
+use crate::{OutcomeKind, PhaseStatus, Reaction, WorkflowPolicy, WorkflowRecord};
 use expect_test::expect;
 
 const FAILED: &str = "start; items work a b; ends work1 failed; ends work2 done";
@@ -180,12 +182,12 @@ fn reopening_repeats_phases_that_ran_before_deferred_items() {
 fn journal_of_an_older_version_repeats_no_phase() {
     let policy = with_reaction(policy("work sum"), OutcomeKind::Failed, Reaction::Continue);
     let (_, mut journal) = workflow_after(&policy, "start; ends work failed; ends sum done; reopen - -");
-    for record in &mut journal {
+    for (_, record) in &mut journal {
         if let WorkflowRecord::WorkflowReopened { repeated, .. } = record {
             assert_eq!(*repeated, [1]);
             repeated.clear();
         }
     }
-    let workflow = Workflow::replay(&journal);
+    let workflow = replay(&journal);
     assert_eq!(workflow.state().phase_status(&policy, 1), PhaseStatus::Ended);
 }

@@ -1,7 +1,7 @@
 //! Phases, items, iterations and the condition.
 
-use super::trace::{check, check_rest, policy, statuses, with_first_phase, workflow_after};
-use crate::{ItemStatus, PhaseStatus, Span, Workflow, WorkflowPolicy};
+use super::trace::{check, check_rest, policy, replay, statuses, with_first_phase, workflow_after};
+use crate::{ItemStatus, PhaseStatus, Span, WorkflowPolicy};
 use expect_test::expect;
 
 fn repeated(phases: &str, iterations_max: u32, until_after: usize) -> WorkflowPolicy {
@@ -299,7 +299,7 @@ fn state_describes_phases_and_items() {
         [PhaseStatus::Skipped, PhaseStatus::Running, PhaseStatus::Pending]
     );
     assert_eq!(statuses(&workflow, 1), [ItemStatus::Live, ItemStatus::Pending]);
-    assert_eq!(Workflow::replay(&journal).state(), workflow.state());
+    assert_eq!(replay(&journal).state(), workflow.state());
 }
 
 #[test]

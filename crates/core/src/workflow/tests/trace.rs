@@ -106,9 +106,17 @@ pub(super) fn check_rest(policy: &WorkflowPolicy, setup: &str, rest: &str, expec
 }
 
 /// Returns the workflow after a trace, and its records.
-pub(super) fn workflow_after(policy: &WorkflowPolicy, trace: &str) -> (Workflow, Vec<WorkflowRecord>) {
+pub(super) fn workflow_after(
+    policy: &WorkflowPolicy,
+    trace: &str,
+) -> (Workflow, Vec<(Moment, WorkflowRecord)>) {
     let run = TraceRun::from_trace(policy, trace);
     (run.workflow, run.journal)
+}
+
+/// Returns the workflow that these records describe.
+pub(super) fn replay(records: &[(Moment, WorkflowRecord)]) -> Workflow {
+    Workflow::replay(records.iter().map(|(at, record)| (*at, record)))
 }
 
 struct TraceRun<'a> {
@@ -117,7 +125,7 @@ struct TraceRun<'a> {
     workflow: Workflow,
     /// A second workflow that only applies the records.
     replayed: Workflow,
-    journal: Vec<WorkflowRecord>,
+    journal: Vec<(Moment, WorkflowRecord)>,
     /// Reason and time of the tick in progress.
     tick: String,
     text: String,
@@ -207,12 +215,12 @@ impl TraceRun<'_> {
     fn step(&mut self, event: WorkflowEvent) -> WorkflowStep {
         let step = self.workflow.step(self.policy, Now { at: self.at, roll: 0 }, event);
         for record in &step.records {
-            self.replayed.apply(record);
+            self.replayed.apply(self.at, record);
             let json = serde_json::to_string(record).expect("records serialize");
             let read: WorkflowRecord = serde_json::from_str(&json).expect("records load");
             assert_eq!(read, *record);
         }
-        self.journal.extend(step.records.iter().cloned());
+        self.journal.extend(step.records.iter().map(|record| (self.at, record.clone())));
         assert_eq!(self.replayed.state(), self.workflow.state(), "after:\n{}", self.text);
         step
     }
@@ -306,15 +314,15 @@ impl TraceRun<'_> {
 
     fn record(&self, record: &WorkflowRecord) -> String {
         match record {
-            WorkflowRecord::WorkflowStarted { .. } => "started".to_owned(),
+            WorkflowRecord::WorkflowStarted => "started".to_owned(),
             WorkflowRecord::WorkflowReopened { .. } => "reopened".to_owned(),
-            WorkflowRecord::IterationStarted { iteration, .. } => format!("iteration {iteration}"),
+            WorkflowRecord::IterationStarted { iteration } => format!("iteration {iteration}"),
             WorkflowRecord::PhaseStarted { phase, .. } => format!("phase {}", self.name(*phase)),
             WorkflowRecord::ItemsListed { items, deferred: 0, .. } => format!("items {}", items.join(" ")),
             WorkflowRecord::ItemsListed { items, deferred, .. } => {
                 format!("items {}, {deferred} deferred", items.join(" "))
             }
-            WorkflowRecord::RunPlanned { key, share, resumed, .. } => {
+            WorkflowRecord::RunPlanned { key, share, resumed } => {
                 format!(
                     "{} {}{}",
                     if *resumed { "resume" } else { "run" },
@@ -322,35 +330,35 @@ impl TraceRun<'_> {
                     render_share(share)
                 )
             }
-            WorkflowRecord::RunEnded { key, end, next, parked_until, .. } => {
+            WorkflowRecord::RunEnded { key, end, next, parked_until } => {
                 let until = parked_until.map_or(String::new(), |until| format!(" {}", until.since(self.at)));
                 format!("{} {} -> {}{until}", self.run(*key), end.outcome.kind, after(*next))
             }
-            WorkflowRecord::ShareRefused { key, next, .. } => {
+            WorkflowRecord::ShareRefused { key, next } => {
                 format!("{} refused -> {}", self.run(*key), after(*next))
             }
-            WorkflowRecord::TimeExhausted { .. } => "time exhausted".to_owned(),
-            WorkflowRecord::MergeStarted { phase, .. } => format!("merge {}", self.name(*phase)),
-            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops, .. } => {
+            WorkflowRecord::TimeExhausted => "time exhausted".to_owned(),
+            WorkflowRecord::MergeStarted { phase } => format!("merge {}", self.name(*phase)),
+            WorkflowRecord::PhaseEnded { phase, outcome, problem, stops } => {
                 let problem = problem.as_ref().map_or(String::new(), |problem| format!(" ({problem})"));
                 let stops = if *stops { ", stops" } else { "" };
                 format!("{} ended {}{problem}{stops}", self.name(*phase), outcome.kind)
             }
-            WorkflowRecord::UntilStarted { .. } => "until".to_owned(),
-            WorkflowRecord::UntilEnded { holds, problem, .. } => {
+            WorkflowRecord::UntilStarted => "until".to_owned(),
+            WorkflowRecord::UntilEnded { holds, problem } => {
                 format!(
                     "until {}",
                     holds.map_or(problem.clone().unwrap_or_default(), |holds| holds.to_string())
                 )
             }
-            WorkflowRecord::ClockStopped { .. } => "clock stopped".to_owned(),
-            WorkflowRecord::ClockStarted { .. } => "clock started".to_owned(),
+            WorkflowRecord::ClockStopped => "clock stopped".to_owned(),
+            WorkflowRecord::ClockStarted => "clock started".to_owned(),
             WorkflowRecord::WorkflowDowntime { duration } => format!("downtime {duration}"),
             WorkflowRecord::TakenOver { .. } => "taken over".to_owned(),
-            WorkflowRecord::CancelOrdered { source, .. } => format!("cancel by {source}"),
-            WorkflowRecord::WorkflowSuspendOrdered { source, .. } => format!("suspend by {source}"),
+            WorkflowRecord::CancelOrdered { source } => format!("cancel by {source}"),
+            WorkflowRecord::WorkflowSuspendOrdered { source } => format!("suspend by {source}"),
             WorkflowRecord::WorkflowSuspended { .. } => "suspended".to_owned(),
-            WorkflowRecord::WorkflowFinished { outcome, .. } => outcome.kind.to_string(),
+            WorkflowRecord::WorkflowFinished { outcome } => outcome.kind.to_string(),
         }
     }
 

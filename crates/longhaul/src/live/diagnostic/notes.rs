@@ -2,7 +2,7 @@
 //! contain text of the agent.
 
 use longhaul_core::{
-    AfterAttempt, AfterWait, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
+    AfterAttempt, AfterWait, AttemptEnd, FoundAttempt, Phase, Record, ResumeStrategy, ReviewResult, Run,
     SessionFileState, StopCause, StrategyReason, SummaryResult,
 };
 use longhaul_store::rfc3339;
@@ -39,7 +39,9 @@ fn note(name: &str, title: &str, line: &'static str, value: impl Into<String>) -
 pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote> {
     let attempt = run.state().attempts();
     match record {
-        Record::AttemptEnded { fault, result, denied_calls, continuity, evidence, next, .. } => {
+        Record::AttemptEnded(AttemptEnd {
+            fault, result, denied_calls, continuity, evidence, next, ..
+        }) => {
             let denials = (*denied_calls > 0).then(|| {
                 let title = format!("the guards denied tool calls of attempt {attempt}");
                 DiagnosticNote::new("guard_denied", title).with("denials", denied_calls.to_string())
@@ -57,7 +59,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             });
             failure.into_iter().chain(denials).collect()
         }
-        Record::StopOrdered { cause, level, stall, .. } => {
+        Record::StopOrdered { cause, level, stall } => {
             let (cause_word, level) = (wire_text(cause), wire_text(level));
             let note = DiagnosticNote::new(
                 format!("stop_{cause_word}"),
@@ -69,7 +71,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
                 None => note,
             }]
         }
-        Record::StallDeferred { until, stall, .. } => {
+        Record::StallDeferred { until, stall } => {
             let title = format!("attempt {attempt} is silent but its processes are busy");
             let note = DiagnosticNote::new("stall_deferred", title).with("until", rfc3339(*until));
             vec![note.with("observed", stall.describe(StopCause::Stalled))]
@@ -78,30 +80,27 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
         Record::ResumeStrategyChosen {
             strategy: ResumeStrategy::AsIs,
             reason: StrategyReason::SessionFile(SessionFileState::Ready),
-            ..
         } => Vec::new(),
-        Record::ResumeStrategyChosen { strategy, reason, .. } => {
+        Record::ResumeStrategyChosen { strategy, reason } => {
             let title = format!("attempt {attempt} uses resume strategy {}", strategy.as_str());
             let note = DiagnosticNote::new(format!("strategy_{}", strategy.as_str()), title);
             vec![note.with("strategy", strategy.as_str()).with("reason", wire_text(reason))]
         }
-        Record::Swept { stopped_processes, .. } => {
+        Record::Swept { stopped_processes } => {
             let leftover = (*stopped_processes > 0).then(|| {
                 let title = format!("stopped leftover processes of attempt {attempt}");
                 DiagnosticNote::new("swept", title).with("processes", stopped_processes.to_string())
             });
             leftover.into_iter().chain(waiting(run)).collect()
         }
-        Record::SummaryStopOrdered { cause, .. } => {
+        Record::SummaryStopOrdered { cause } => {
             note("summary_stopped", "the summary of older work timed out", "cause", wire_text(cause))
         }
         Record::SummaryEnded { result: SummaryResult::Failed(fault), .. } => {
             note("summary_failed", "no summary of older work", "fault", fault.as_str())
         }
-        Record::CancelRequested { source, .. } => {
-            note("cancel", "cancel requested", "source", wire_text(source))
-        }
-        Record::SuspendOrdered { source, .. } => {
+        Record::CancelRequested { source } => note("cancel", "cancel requested", "source", wire_text(source)),
+        Record::SuspendOrdered { source } => {
             let title = format!("{}: the run is suspended until it is recovered", source.signal());
             vec![DiagnosticNote::new("suspended", title)]
         }
@@ -122,10 +121,10 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
                 if *claimed_done { "the agent reports that the work is done" } else { "the agent stopped" };
             note("stopped", title, "stop", run.state().voluntary_stops.to_string())
         }
-        Record::CheckStopOrdered { cause, .. } => {
+        Record::CheckStopOrdered { cause } => {
             note("check_stop_ordered", "check stopped", "cause", wire_text(cause))
         }
-        Record::CheckEnded { result, .. } => {
+        Record::CheckEnded { result } => {
             let result = wire_text(result);
             note(&format!("check_{result}"), "check finished", "result", result)
         }
@@ -141,7 +140,7 @@ pub(super) fn describe_record(record: &Record, run: &Run) -> Vec<DiagnosticNote>
             [note].into_iter().chain(waiting(run)).collect()
         }
         Record::RunReopened { .. } => vec![DiagnosticNote::new("reopened", "run resumed")],
-        Record::RunFinished { outcome, .. } => {
+        Record::RunFinished { outcome } => {
             let kind = outcome.kind.as_str();
             let note = DiagnosticNote::new(format!("outcome_{kind}"), format!("the run finished: {kind}"));
             let note = note.with("outcome", kind).with("exit code", outcome.exit_code().to_string());

@@ -7,9 +7,9 @@ use crate::Environment;
 use crate::live::subscriber::{Subscriber, WorldView};
 use expect_test::{Expect, expect};
 use longhaul_core::{
-    AfterAttempt, AgentResult, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
-    OutcomeKind, Preset, ProcessActivity, ProcessState, PromptKind, Questions, Record, Remedy, Run,
-    SessionId, SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
+    AfterAttempt, AgentResult, AttemptEnd, AttemptPlan, Evidence, Exit, Fault, FoundAttempt, Moment, Outcome,
+    OutcomeKind, Preset, ProcessActivity, ProcessState, PromptKind, Record, Remedy, Run, SessionId,
+    SessionPlan, Span, StallReport, Step, StopCause, StopLevel, Usage,
 };
 use longhaul_store::{AttemptExit, RunDir};
 use std::fs;
@@ -46,7 +46,7 @@ impl Workspace {
         let mut diagnostic = Diagnostic::new(requested, &dir, &self.project(), &Environment::default());
         let mut run = Run::new();
         for record in records {
-            run.apply(record);
+            run.apply(AT, record);
             let view = WorldView { at: AT, attempt: None, spawn_error: None };
             let step = Step { records: vec![record.clone()], actions: Vec::new() };
             diagnostic.on_step(&run, &Preset::Default.policy(), &view, &step);
@@ -97,23 +97,16 @@ fn stalled_and_waiting() -> Vec<Record> {
     };
     let next = AfterAttempt::Attempt { at: AT + Span::from_secs(9), remedy: Remedy::Resume, plan: plan(2) };
     vec![
-        Record::RunStarted { at: AT },
-        Record::AttemptStarted { at: AT, plan: plan(1) },
-        Record::StopOrdered { at: AT, cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
-        Record::AttemptEnded {
-            at: AT,
-            fault: Some(Fault::Stalled),
-            usage: Usage::default(),
+        Record::RunStarted,
+        Record::AttemptStarted { plan: plan(1) },
+        Record::StopOrdered { cause: StopCause::Stalled, level: StopLevel::Term, stall: Some(stall) },
+        Record::AttemptEnded(AttemptEnd {
             result: Some(AgentResult::COMPLETED),
             denied_calls: 2,
-            questions: Questions::default(),
-            background: 0,
-            continuity: None,
-            evidence: None,
-            next,
-        },
-        Record::Swept { at: AT, stopped_processes: 0 },
-        Record::RunFinished { at: AT, outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
+            ..AttemptEnd::new(Some(Fault::Stalled), Usage::default(), next)
+        }),
+        Record::Swept { stopped_processes: 0 },
+        Record::RunFinished { outcome: Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled) },
     ]
 }
 

@@ -64,7 +64,7 @@ pub(crate) fn start_ticks(pid: u32) -> Option<u64> {
     ProcessStat::read(pid).map(|stat| stat.start_ticks)
 }
 
-/// Returns `true` if SIGSTOP has stopped the process and it was not continued.
-pub(crate) fn is_frozen(pid: u32) -> bool {
+/// Returns `true` if SIGSTOP or Ctrl-Z has stopped the process and it was not continued.
+pub fn is_frozen(pid: u32) -> bool {
     ProcessStat::read(pid).is_some_and(|stat| stat.state == 'T')
 }

@@ -164,8 +164,9 @@ fn exported_workspace(prepare: &str) -> WorkspaceManifest {
 #[test]
 fn omits_nested_repositories_and_lists_them() {
     let nested = "git init -q nested; cd nested; printf n > n; git add n; git commit -qm n; cd ..";
-    let workspace = exported_workspace(&format!("git init -qb main; {COMMITS}; {nested}"));
-    assert_eq!(workspace.omitted, ["nested".into()]);
+    let empty = "mkdir -p 'a b'; git init -q 'a b/empty'; printf n > 'a b/empty/n'";
+    let workspace = exported_workspace(&format!("git init -qb main; {COMMITS}; {nested}; {empty}"));
+    assert_eq!(workspace.omitted, ["nested".into(), "a b/empty".into()]);
 }
 
 #[test]
@@ -220,11 +221,17 @@ fn runs_no_hook() {
 fn reports_errors_of_git() {
     let homes = Homes::new();
     let work = fs::canonicalize(homes.path("work")).expect("a path");
-    shell(&work, &format!("git init -qb main; {COMMITS}; git init -q nested"));
+    shell(
+        &work,
+        &format!(
+            "git init -qb main; {COMMITS}; printf '*.big filter=away' > .gitattributes; printf x > a.big
+             git config filter.away.clean false; git config filter.away.required true"
+        ),
+    );
     fs::create_dir(homes.path("scratch")).expect("a new directory");
     let snapshot = take(&work, &homes.path("scratch"));
-    let error = snapshot.err().expect("git adds no repository without a commit");
-    assert!(error.to_string().starts_with("git add: error: 'nested/' does not have a commit"), "{error}");
+    let error = snapshot.err().expect("the required filter fails");
+    assert!(error.to_string().starts_with("git add: error: external filter 'false' failed"), "{error}");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect_err("it is a directory");
     fs::remove_dir_all(work.join(".git")).expect("the test created it");
     fs::write(work.join(".git"), "gitdir: /nowhere").expect("written");

@@ -3,8 +3,8 @@
 use super::{RunWait, WaitObserver};
 use crate::follow::attach;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Fault, Moment, Preset, PromptKind, Record, Remedy, RunKey, RunSpec,
-    SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, Preset, PromptKind, Record, Remedy, RunKey,
+    RunSpec, SessionPlan, Usage,
 };
 use longhaul_store::{Home, Plan};
 use tokio::sync::mpsc;
@@ -14,14 +14,14 @@ fn attempt(number: u32) -> AttemptPlan {
 }
 
 fn started(at: u64, number: u32) -> (u64, Vec<Record>) {
-    (at, vec![Record::AttemptStarted { at: Moment(at), plan: attempt(number) }])
+    (at, vec![Record::AttemptStarted { plan: attempt(number) }])
 }
 
 /// The attempt before `number` fails, and the run waits until `until`.
 fn waits(at: u64, number: u32, until: u64) -> (u64, Vec<Record>) {
     let next = AfterAttempt::Attempt { at: Moment(until), remedy: Remedy::WaitOut, plan: attempt(number) };
-    let ended = Record::attempt_ended(Moment(at), Some(Fault::UsageLimit), Usage::default(), next);
-    (at, vec![ended, Record::Swept { at: Moment(at), stopped_processes: 0 }])
+    let ended = Record::AttemptEnded(AttemptEnd::new(Some(Fault::UsageLimit), Usage::default(), next));
+    (at, vec![ended, Record::Swept { stopped_processes: 0 }])
 }
 
 /// Follows a run with these steps, whose supervisor died, and returns the waits that the workflow sees.
@@ -31,7 +31,7 @@ async fn followed(steps: &[(u64, Vec<Record>)]) -> Vec<Option<(Option<Fault>, Mo
     let spec = RunSpec::new("claude", folder.path(), "p", Preset::Default.policy());
     let day = "2025-11-22".parse().expect("a date");
     let mut run = home.create_run(&day, 7, &Plan::new(spec, Moment(1), "4b1d".to_owned())).expect("a run");
-    run.journal.append(Moment(1), &[Record::RunStarted { at: Moment(1) }]).expect("a step");
+    run.journal.append(Moment(1), &[Record::RunStarted]).expect("a step");
     for (at, records) in steps {
         run.journal.append(Moment(*at), records).expect("a step");
     }

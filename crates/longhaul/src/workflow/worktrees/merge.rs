@@ -15,6 +15,11 @@ pub(super) enum Unmerged {
     Conflicts(Vec<String>),
     /// The run left conflicts of its own in these files.
     OwnConflicts(Vec<String>),
+    /// Its directory is gone, with what it did not commit.
+    Gone {
+        /// Whether its branch has commits.
+        has_commits: bool,
+    },
     /// It names commits of these repositories inside the worktree, which the project does not have.
     NestedWork(Vec<String>),
     /// The project is no longer on the branch that the worktree started from.
@@ -46,12 +51,10 @@ impl Worktrees {
         let (mut tip, mut merged, mut unmerged) = (base.clone(), Vec::new(), Vec::new());
         for run in runs {
             match self.merge_run(&git, run, &base, &tip) {
-                Ok(Some(next)) => {
+                Ok(next) => {
                     tip = next;
                     merged.push(run);
                 }
-                // It was merged before, or the user removed it.
-                Ok(None) => {}
                 Err(Unmerged::Failed(error)) if error.is_interrupted() || error.lock().is_some() => {
                     return Err(error);
                 }
@@ -69,15 +72,24 @@ impl Worktrees {
         Ok(unmerged)
     }
 
-    /// Returns the commit that contains `tip` and the run's result. `None` if the run has no worktree or branch.
-    fn merge_run(&self, git: &Git, run: &DoneRun, base: &str, tip: &str) -> Result<Option<String>, Unmerged> {
-        let Some(start) = self.start_of(&run.run)? else { return Ok(None) };
-        if start.is_merged {
-            return Ok(Some(tip.to_owned()));
-        }
-        let Some(result) = self.commit_result(git, run)? else { return Ok(None) };
+    /// Returns the commit that contains `tip` and the run's result: `tip` itself if the result was merged before, or the
+    /// user removed the worktree with its branch.
+    fn merge_run(&self, git: &Git, run: &DoneRun, base: &str, tip: &str) -> Result<String, Unmerged> {
+        let Some(start) = self.start_of(&run.run)?.filter(|start| !start.is_merged) else {
+            return Ok(tip.to_owned());
+        };
+        let result = if self.path(&run.run).exists() {
+            self.commit_result(git, run)?
+        } else {
+            let Some(committed) = self.tip(git, &run.run)? else { return Ok(tip.to_owned()) };
+            let has_commits = committed != start.commit;
+            if !has_commits || !is_ancestor(git, &committed, tip)? {
+                return Err(Unmerged::Gone { has_commits });
+            }
+            committed
+        };
         if is_ancestor(git, &result, tip)? {
-            return Ok(Some(tip.to_owned()));
+            return Ok(tip.to_owned());
         }
         check_start(git, &start, base)?;
         let nested = self.missing_nested_commits(git, &start.commit, &result)?;
@@ -85,7 +97,7 @@ impl Worktrees {
             return Err(Unmerged::NestedWork(nested));
         }
         if is_ancestor(git, tip, &result)? {
-            return Ok(Some(result));
+            return Ok(result);
         }
         let merge = ["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", tip, &result];
         let merged = git.decide(&merge)?;
@@ -98,7 +110,7 @@ impl Worktrees {
             return Err(Unmerged::Conflicts(files.into_iter().collect()));
         }
         let message = format!("Merge branch '{}'\n\n{}", self.branch(&run.run), run.title);
-        Ok(Some(git.line(&["commit-tree", &tree, "-p", tip, "-p", &result, "-m", &message])?))
+        Ok(git.line(&["commit-tree", &tree, "-p", tip, "-p", &result, "-m", &message])?)
     }
 
     /// Returns the submodules and other repositories whose commit a result changed to one that the project does not
@@ -120,13 +132,8 @@ impl Worktrees {
     }
 
     /// Commits what the run left uncommitted, and returns its last commit, which its branch then names.
-    pub(super) fn commit_result(&self, git: &Git, run: &DoneRun) -> Result<Option<String>, Unmerged> {
-        let path = self.path(&run.run);
-        let known = self.tip(git, &run.run)?;
-        if !path.exists() {
-            return Ok(known);
-        }
-        let worktree = git.in_dir(&path);
+    pub(super) fn commit_result(&self, git: &Git, run: &DoneRun) -> Result<String, Unmerged> {
+        let worktree = git.in_dir(&self.path(&run.run));
         let conflicts = worktree.call(&["diff", "--name-only", "-z", "--diff-filter=U"])?;
         if !conflicts.is_empty() {
             let files = paths(&conflicts).map(|path| String::from_utf8_lossy(path).into_owned());
@@ -142,10 +149,10 @@ impl Worktrees {
             worktree.call(&commit)?;
         }
         let result = head(&worktree)?;
-        if known.as_ref() != Some(&result) {
+        if self.tip(git, &run.run)?.as_ref() != Some(&result) {
             git.call(&["update-ref", &self.branch_ref(&run.run), &result])?;
         }
-        Ok(Some(result))
+        Ok(result)
     }
 
     /// Says for people which results are not merged, why, and what to do in git.
@@ -165,6 +172,23 @@ impl Worktrees {
                     listed(files),
                     self.path(&run.run).display()
                 ),
+                Unmerged::Gone { has_commits } => {
+                    let drop = format!("`git -C {top} worktree prune && git -C {top} branch -D {branch}`");
+                    let path = self.path(&run.run);
+                    let gone = format!(
+                        " The worktree {} is gone, with what {} did not commit",
+                        path.display(),
+                        run.run
+                    );
+                    match has_commits {
+                        true => {
+                            format!("{gone}: to keep its commits, type {git_merge}; to drop them, {drop}.")
+                        }
+                        false => format!(
+                            "{gone}, and {branch} has no commit of it: to continue without it, type {drop}."
+                        ),
+                    }
+                }
                 Unmerged::NestedWork(repositories) => format!(
                     " {branch} names commits of {} that the project does not have: fetch them into its submodules, \
                      for example from {}, or commit the files themselves.",

@@ -154,7 +154,7 @@ fn an_interrupted_move_is_completed() {
         let run = project.work(1, &[("a.txt", "agent\n"), ("new.txt", "new\n")]);
         fs::remove_file(project.worktrees.path(&run.run).join("b.txt")).expect("the file exists");
         let git = project.worktrees.lock().expect("the lock is free");
-        let tip = project.worktrees.commit_result(&git, &run).ok().flatten().expect("a result");
+        let tip = project.worktrees.commit_result(&git, &run).ok().expect("a result");
         let base = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
         drop(git);
         let intended = format!("{{\"base\":\"{base}\",\"tip\":\"{tip}\"}}");
@@ -205,6 +205,39 @@ fn worktree_that_git_refuses_to_remove_stays_and_its_later_work_is_merged() {
     project.git(&["worktree", "unlock", &path.to_string_lossy()]);
     assert_eq!(project.worktrees.merge(&[run]), Ok(()));
     assert_eq!((project.read("b.txt").as_deref(), project.worktree_count()), (Some("later\n"), 1));
+}
+
+#[test]
+fn lost_worktree_is_merged_only_by_a_person() {
+    let project = Project::new();
+    let (run, lost) = (project.work(1, &[("a.txt", "agent\n")]), project.work(2, &[("b.txt", "lost\n")]));
+    let (path, lost_path) = (project.worktrees.path(&run.run), project.worktrees.path(&lost.run));
+    git(&path, &["commit", "--quiet", "--all", "-m", "committed"]);
+    fs::write(path.join("b.txt"), "uncommitted\n").expect("the worktree exists");
+    fs::remove_dir_all(&path).and_then(|()| fs::remove_dir_all(&lost_path)).expect("they exist");
+    let runs = [run, lost];
+    let merge = || project.worktrees.merge(&runs);
+    let problem = merge().expect_err("work is lost");
+    assert_eq!(project.read("a.txt").as_deref(), Some("a\n"));
+    // The user keeps the commit of the first run, and drops the second.
+    let commands: Vec<&str> = problem.split('`').skip(1).step_by(2).collect();
+    assert_eq!(commands.len(), 3, "{problem}");
+    let (keep, drop) = (commands[0], commands[2]);
+    for (command, end) in
+        [(keep, "merge longhaul/kxhfgg/1-prove-1"), (drop, "branch -D longhaul/kxhfgg/1-prove-2")]
+    {
+        let output = Command::new("sh").args(["-c", command]).output().expect("sh starts");
+        assert!(output.status.success() && command.ends_with(end), "{output:?}");
+    }
+    assert_eq!((merge(), project.worktrees.leftovers(&runs)), (Ok(()), Vec::new()));
+    assert_eq!(
+        (project.read("a.txt").as_deref(), project.read("b.txt").as_deref()),
+        (Some("agent\n"), Some("b\n"))
+    );
+    assert_eq!(
+        (project.git(&["branch", "--list", "longhaul/*"]).as_str(), project.worktree_count()),
+        ("", 1)
+    );
 }
 
 #[test]

@@ -81,11 +81,10 @@ fn restored_ledger_catches_up() {
     let backup = dir.path().join("backup");
     copy(&Ledger::path_in(&home), &backup);
     // The ledger of the backup lists the run as finished, and readers do not derive finished runs again.
-    let reopened = Record::RunReopened {
-        at: at(2_000),
-        request: longhaul_core::ResumeRequest::Continue,
-        changes: Vec::new(),
-    };
+    let reopened = (
+        at(2_000),
+        Record::RunReopened { request: longhaul_core::ResumeRequest::Continue, changes: Vec::new() },
+    );
     append(&mut one, &[vec![reopened], started(3, 2_000), finished(3_000, 40)].concat());
     Ledger::set_aside(&home).expect("it can be moved");
     fs::rename(&backup, Ledger::path_in(&home)).expect("it can be restored");

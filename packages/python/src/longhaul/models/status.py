@@ -99,6 +99,10 @@ class WorkflowStatus:
     """
     Id of the workflow.
     """
+    exhausted_limit: shared.Limit | None = None
+    """
+    Limit of the workflow that stopped it or a run, and that a resume must raise: `budget` or `time`.
+    """
     own_limit_run: shared.RunId | None = None
     """
     Run that stopped the workflow by a limit of its own, which no limit of the workflow raises.

@@ -749,9 +749,9 @@ class Evidence:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptEnded(DecisionBase):
+class AttemptEnd:
     """
-    The attempt ended, with the decision about what follows.
+    The end of an attempt.
     """
 
     fault: shared.Fault | None
@@ -762,14 +762,13 @@ class AttemptEnded(DecisionBase):
     """
     Next step, once no process of the attempt is left.
     """
-    record: Literal["attempt_ended"]
     result: history.AgentResult | None
     """
     Last result, if there was one.
     """
     usage: Usage
     """
-    Usage of the attempt.
+    Usage of the attempt, without its summary.
     """
     background: int | None = None
     """
@@ -791,6 +790,15 @@ class AttemptEnded(DecisionBase):
     """
     Counts of the agent's questions.
     """
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptEnded(DecisionBase, AttemptEnd):
+    """
+    The attempt ended, with the decision about what follows.
+    """
+
+    record: Literal["attempt_ended"]
 
 
 Decision: TypeAlias = (

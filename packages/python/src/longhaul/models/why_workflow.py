@@ -71,295 +71,10 @@ class WorkflowLimits:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkflowStarted:
-    """
-    The workflow started.
-    """
-
+class WorkflowRecordBase:
     at: history.Moment
     """
     Time of the record.
-    """
-    record: Literal["workflow_started"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class IterationStarted:
-    """
-    An iteration started.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    iteration: int
-    """
-    Number of the iteration, starting at 1.
-    """
-    record: Literal["iteration_started"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseStarted:
-    """
-    A phase starts. Its items are being listed, if it has items.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    phase: int
-    """
-    Index of the phase.
-    """
-    record: Literal["phase_started"]
-    has_items: bool | None = None
-    """
-    Whether its items are being listed.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ItemsListed:
-    """
-    The items of the phase were listed.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    items: list[str]
-    """
-    Items, as text for people and for run names. Items that are JSON are compact JSON.
-    """
-    phase: int
-    """
-    Index of the phase.
-    """
-    record: Literal["items_listed"]
-    deferred: int | None = None
-    """
-    Number of items above the maximum, deferred.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunPlanned:
-    """
-    A run starts, or a run that ended as `retry_later` or was limited by its share is resumed.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    key: RunKey
-    """
-    Position of the run.
-    """
-    record: Literal["run_planned"]
-    share: RunShare
-    """
-    Its share of the limits.
-    """
-    resumed: bool | None = None
-    """
-    Whether an existing run is resumed.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShareRefused:
-    """
-    A run that waited for a larger share does not get one, because too little is left.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    key: RunKey
-    """
-    Position of the run.
-    """
-    next: AfterRun
-    """
-    What follows: the reaction to `over_budget`.
-    """
-    record: Literal["share_refused"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimeExhausted:
-    """
-    The working time is exhausted. Live runs that are left are cancelled.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["time_exhausted"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class MergeStarted:
-    """
-    Every run of the phase finished; their worktrees are being merged.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    phase: int
-    """
-    Index of the phase.
-    """
-    record: Literal["merge_started"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntilStarted:
-    """
-    The condition of `until` is being evaluated.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["until_started"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntilEnded:
-    """
-    The condition was evaluated.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    holds: bool | None
-    """
-    Whether it holds. `None` if it could not be evaluated.
-    """
-    record: Literal["until_ended"]
-    problem: str | None = None
-    """
-    Why it could not be evaluated.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClockStopped:
-    """
-    The clock of the working time stopped: every live run waits.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["clock_stopped"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClockStarted:
-    """
-    A run works again.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["clock_started"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowDowntime:
-    """
-    The machine slept.
-    """
-
-    duration: shared.Span
-    """
-    Length of the sleep, which does not count as working time.
-    """
-    record: Literal["workflow_downtime"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class TakenOver:
-    """
-    No supervisor ran for a while.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    idle_since: history.Moment
-    """
-    Time of the last record or heartbeat before it; the time between does not count as working time.
-    """
-    record: Literal["taken_over"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class CancelOrdered:
-    """
-    The user or a signal cancelled the workflow.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["cancel_ordered"]
-    source: history.CancelSource
-    """
-    Source of the cancellation.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowSuspendOrdered:
-    """
-    SIGTERM or SIGHUP arrived: the workflow and its runs are being suspended.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["workflow_suspend_ordered"]
-    source: history.CancelSource
-    """
-    Signal.
-    """
-
-
-@dataclass(frozen=True, kw_only=True)
-class WorkflowSuspended:
-    """
-    The live runs are suspended, and the supervisor exits.
-    """
-
-    at: history.Moment
-    """
-    Time of the record.
-    """
-    record: Literal["workflow_suspended"]
-    source: history.CancelSource
-    """
-    Signal.
     """
 
 
@@ -400,15 +115,20 @@ class RunEnd:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkflowReopened:
+class WorkflowStarted(WorkflowRecordBase):
+    """
+    The workflow started.
+    """
+
+    record: Literal["workflow_started"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowReopened(WorkflowRecordBase):
     """
     A user resumed the finished workflow. Phases that are complete in the current iteration stay complete, unless they are `repeated`; items that did not finish as `done` get a new run.
     """
 
-    at: history.Moment
-    """
-    Time of the record.
-    """
     record: Literal["workflow_reopened"]
     continued: list[RunKey] | None = None
     """
@@ -433,15 +153,83 @@ class WorkflowReopened:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunEnded:
+class IterationStarted(WorkflowRecordBase):
+    """
+    An iteration started.
+    """
+
+    iteration: int
+    """
+    Number of the iteration, starting at 1.
+    """
+    record: Literal["iteration_started"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseStarted(WorkflowRecordBase):
+    """
+    A phase starts. Its items are being listed, if it has items.
+    """
+
+    phase: int
+    """
+    Index of the phase.
+    """
+    record: Literal["phase_started"]
+    has_items: bool | None = None
+    """
+    Whether its items are being listed.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemsListed(WorkflowRecordBase):
+    """
+    The items of the phase were listed.
+    """
+
+    items: list[str]
+    """
+    Items, as text for people and for run names. Items that are JSON are compact JSON.
+    """
+    phase: int
+    """
+    Index of the phase.
+    """
+    record: Literal["items_listed"]
+    deferred: int | None = None
+    """
+    Number of items above the maximum, deferred.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunPlanned(WorkflowRecordBase):
+    """
+    A run starts, or a run that ended as `retry_later` or was limited by its share is resumed.
+    """
+
+    key: RunKey
+    """
+    Position of the run.
+    """
+    record: Literal["run_planned"]
+    share: RunShare
+    """
+    Its share of the limits.
+    """
+    resumed: bool | None = None
+    """
+    Whether an existing run is resumed.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunEnded(WorkflowRecordBase):
     """
     A run finished.
     """
 
-    at: history.Moment
-    """
-    Time of the record.
-    """
     end: RunEnd
     """
     How it ended.
@@ -462,15 +250,50 @@ class RunEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PhaseEnded:
+class ShareRefused(WorkflowRecordBase):
+    """
+    A run that waited for a larger share does not get one, because too little is left.
+    """
+
+    key: RunKey
+    """
+    Position of the run.
+    """
+    next: AfterRun
+    """
+    What follows: the reaction to `over_budget`.
+    """
+    record: Literal["share_refused"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeExhausted(WorkflowRecordBase):
+    """
+    The working time is exhausted. Live runs that are left are cancelled.
+    """
+
+    record: Literal["time_exhausted"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MergeStarted(WorkflowRecordBase):
+    """
+    Every run of the phase finished; their worktrees are being merged.
+    """
+
+    phase: int
+    """
+    Index of the phase.
+    """
+    record: Literal["merge_started"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PhaseEnded(WorkflowRecordBase):
     """
     The phase is complete, or failed.
     """
 
-    at: history.Moment
-    """
-    Time of the record.
-    """
     outcome: history.Outcome
     """
     Outcome: `done`, or that of the first item that did not finish as `done`.
@@ -491,15 +314,120 @@ class PhaseEnded:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkflowFinished:
+class UntilStarted(WorkflowRecordBase):
+    """
+    The condition of `until` is being evaluated.
+    """
+
+    record: Literal["until_started"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class UntilEnded(WorkflowRecordBase):
+    """
+    The condition was evaluated.
+    """
+
+    holds: bool | None
+    """
+    Whether it holds. `None` if it could not be evaluated.
+    """
+    record: Literal["until_ended"]
+    problem: str | None = None
+    """
+    Why it could not be evaluated.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockStopped(WorkflowRecordBase):
+    """
+    The clock of the working time stopped: every live run waits.
+    """
+
+    record: Literal["clock_stopped"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockStarted(WorkflowRecordBase):
+    """
+    A run works again.
+    """
+
+    record: Literal["clock_started"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowDowntime(WorkflowRecordBase):
+    """
+    The machine slept.
+    """
+
+    duration: shared.Span
+    """
+    Length of the sleep, which does not count as working time.
+    """
+    record: Literal["workflow_downtime"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TakenOver(WorkflowRecordBase):
+    """
+    No supervisor ran for a while.
+    """
+
+    idle_since: history.Moment
+    """
+    Time of the last record or heartbeat before it; the time between does not count as working time.
+    """
+    record: Literal["taken_over"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CancelOrdered(WorkflowRecordBase):
+    """
+    The user or a signal cancelled the workflow.
+    """
+
+    record: Literal["cancel_ordered"]
+    source: history.CancelSource
+    """
+    Source of the cancellation.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowSuspendOrdered(WorkflowRecordBase):
+    """
+    SIGTERM or SIGHUP arrived: the workflow and its runs are being suspended.
+    """
+
+    record: Literal["workflow_suspend_ordered"]
+    source: history.CancelSource
+    """
+    Signal.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowSuspended(WorkflowRecordBase):
+    """
+    The live runs are suspended, and the supervisor exits.
+    """
+
+    record: Literal["workflow_suspended"]
+    source: history.CancelSource
+    """
+    Signal.
+    """
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkflowFinished(WorkflowRecordBase):
     """
     The workflow finished.
     """
 
-    at: history.Moment
-    """
-    Time of the record.
-    """
     outcome: history.Outcome
     """
     Outcome of the workflow.
@@ -531,7 +459,7 @@ WorkflowRecord: TypeAlias = (
     | WorkflowFinished
 )
 """
-A decision in the journal of a workflow. Only `Workflow::apply` turns it into state.
+A decision in the journal of a workflow, with its time.
 """
 
 

@@ -1,7 +1,7 @@
 use super::*;
 use longhaul_core::{
-    AfterAttempt, AttemptPlan, Continuity, Evidence, Exit, Fault, Moment, PromptKind, Questions, Record,
-    Remedy, ResumeStrategy, SessionId, SessionPlan, Usage,
+    AfterAttempt, AttemptEnd, AttemptPlan, Fault, Moment, PromptKind, Record, Remedy, ResumeStrategy,
+    SessionId, SessionPlan, Usage,
 };
 use longhaul_store::Journal;
 use std::fs;
@@ -20,23 +20,16 @@ fn attempt_that_begins_while_reading_has_its_banners() {
         ..AttemptPlan::new(2, SessionPlan::Resume(session), PromptKind::Continue(Fault::Overloaded))
     };
     let mut journal = Journal::create(&dir.journal_path()).expect("journal");
-    journal.append(at, &[Record::AttemptStarted { at, plan: first }]).expect("appended");
+    journal.append(at, &[Record::AttemptStarted { plan: first }]).expect("appended");
     let mut attempts = Attempts::new(&dir);
     attempts.update().expect("the journal is readable");
 
-    let ended = Record::AttemptEnded {
-        at,
-        fault: Some(Fault::Overloaded),
-        usage: Usage::default(),
-        result: None,
-        denied_calls: 0,
-        questions: Questions::default(),
-        background: 0,
-        continuity: Some(Continuity::Continued),
-        evidence: Some(Box::new(Evidence::from_exit(Exit::Code(1)))),
-        next: AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: second.clone() },
-    };
-    journal.append(at, &[ended, Record::AttemptStarted { at, plan: second }]).expect("appended");
+    let ended = Record::AttemptEnded(AttemptEnd::new(
+        Some(Fault::Overloaded),
+        Usage::default(),
+        AfterAttempt::Attempt { at, remedy: Remedy::WaitOut, plan: second.clone() },
+    ));
+    journal.append(at, &[ended, Record::AttemptStarted { plan: second }]).expect("appended");
     let message = |attempt| {
         let content = Some(format!("message {attempt}"));
         let message = TranscriptMessage { attempt, content, ..TranscriptMessage::default() };

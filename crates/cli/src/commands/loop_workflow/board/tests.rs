@@ -49,25 +49,17 @@ fn records(items: u32) -> Vec<WorkflowRecord> {
         cost: Usd(cost),
         active: Span::ZERO,
     };
-    let planned =
-        |key| WorkflowRecord::RunPlanned { at: START, key, share: RunShare::default(), resumed: false };
-    let ended = |key, end, next| WorkflowRecord::RunEnded { at: START, key, end, next, parked_until: None };
+    let planned = |key| WorkflowRecord::RunPlanned { key, share: RunShare::default(), resumed: false };
+    let ended = |key, end, next| WorkflowRecord::RunEnded { key, end, next, parked_until: None };
     let mut records = vec![
-        WorkflowRecord::WorkflowStarted { at: START },
-        WorkflowRecord::IterationStarted { at: START, iteration: 1 },
-        WorkflowRecord::PhaseStarted { at: START, phase: 0, has_items: false },
+        WorkflowRecord::WorkflowStarted,
+        WorkflowRecord::IterationStarted { iteration: 1 },
+        WorkflowRecord::PhaseStarted { phase: 0, has_items: false },
         planned(key(0, 0)),
         ended(key(0, 0), end(OutcomeKind::Done, 1_500_000), AfterRun::Complete),
-        WorkflowRecord::PhaseEnded {
-            at: START,
-            phase: 0,
-            outcome: Outcome::DONE,
-            problem: None,
-            stops: false,
-        },
-        WorkflowRecord::PhaseStarted { at: START, phase: 1, has_items: true },
+        WorkflowRecord::PhaseEnded { phase: 0, outcome: Outcome::DONE, problem: None, stops: false },
+        WorkflowRecord::PhaseStarted { phase: 1, has_items: true },
         WorkflowRecord::ItemsListed {
-            at: START,
             phase: 1,
             items: (1..=items).map(|number| format!("File{number}.lean")).collect(),
             deferred: 0,
@@ -78,7 +70,6 @@ fn records(items: u32) -> Vec<WorkflowRecord> {
     records.push(ended(key(1, 1), end(OutcomeKind::Failed, 250_000), AfterRun::Continue));
     let until = Some(START + Span::from_hours(1));
     records.push(WorkflowRecord::RunEnded {
-        at: START,
         key: key(1, 2),
         end: end(OutcomeKind::RetryLater, 100_000),
         next: AfterRun::Park,
@@ -87,11 +78,15 @@ fn records(items: u32) -> Vec<WorkflowRecord> {
     records
 }
 
+fn replay(records: &[WorkflowRecord]) -> Workflow {
+    Workflow::replay(records.iter().map(|record| (START, record)))
+}
+
 fn lines(items: u32, width: usize, height: usize) -> String {
     let home = tempfile::tempdir().expect("a directory");
     let home = Home::open(Some(home.path().to_owned()), |_| None).expect("a home");
     let (policy, id) = (policy(), RunId::from("kxhfgg"));
-    let workflow = Workflow::replay(&records(items));
+    let workflow = replay(&records(items));
     let mut board = Board::new(home, &id, Some("nightly"), START);
     board.update(WorkflowView { workflow: &workflow, policy: &policy, at: START });
     let now = START + Span::from_secs(130);
@@ -123,7 +118,7 @@ fn shows_phases_and_runs() {
 fn delay_for_memory_is_shown_until_a_step() {
     let home = tempfile::tempdir().expect("a directory");
     let home = Home::open(Some(home.path().to_owned()), |_| None).expect("a home");
-    let (policy, id, workflow) = (policy(), RunId::from("kxhfgg"), Workflow::replay(&records(3)));
+    let (policy, id, workflow) = (policy(), RunId::from("kxhfgg"), replay(&records(3)));
     let mut board = Board::new(home, &id, None, START);
     let view = WorkflowView { workflow: &workflow, policy: &policy, at: START };
     board.update(view);

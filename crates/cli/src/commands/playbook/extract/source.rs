@@ -1,15 +1,13 @@
 //! Reads a transcript completely and parses it before any other step.
 
 use crate::args::playbook::ExtractArgs;
+use crate::commands::playbook::transcript::{TRANSCRIPT_BYTES_MAX, excerpt, read_transcript};
 use crate::failure::{Failure, OrFailure};
 use crate::open_home;
 use longhaul_playbook::judging::Excerpt;
-use longhaul_store::{open_regular, read_at_most};
+use longhaul_store::read_at_most;
 use std::io;
 use std::path::PathBuf;
-
-// A session of weeks with images has about 100 MB; its text is a small part of that.
-const TRANSCRIPT_BYTES_MAX: u64 = 256 << 20;
 
 pub struct Source {
     /// Path of the file. `None` if it came from stdin.
@@ -29,11 +27,7 @@ impl Source {
             (None, Some(path)) => (path.clone(), None),
             (None, None) => unreachable!("clap requires one of the two"),
         };
-        let bytes = open_regular(&path).and_then(|file| read_at_most(file, TRANSCRIPT_BYTES_MAX)).or_usage(
-            format!("cannot read {}", path.display()),
-            "name a session file, such as ~/.claude/projects/*/*.jsonl",
-        )?;
-        let slice = excerpt(&bytes, &path.display().to_string())?;
+        let (bytes, slice) = read_transcript(&path)?;
         // Other processes read the queue, in other directories.
         let path = std::path::absolute(&path).unwrap_or(path);
         Ok(Source { path: Some(path), bytes, slice, run_directory })
@@ -59,10 +53,4 @@ fn from_stdin() -> Result<Source, Failure> {
         .or_usage("cannot read the transcript from stdin", "name its file instead of `-`")?;
     let slice = excerpt(&bytes, "stdin")?;
     Ok(Source { path: None, bytes, slice, run_directory: None })
-}
-
-fn excerpt(bytes: &[u8], source: &str) -> Result<Excerpt, Failure> {
-    Excerpt::new(bytes, |_| false).map_err(|error| {
-        Failure::usage(format!("cannot read the transcript from {source}: {error}"), error.hint)
-    })
 }

@@ -57,7 +57,7 @@ fn timeline_shows_attempts_waits_and_losses() {
         open_tools: 0,
         processes: None,
     };
-    let stop = |cause| Record::StopOrdered { at: at(60), cause, level: StopLevel::Term, stall: Some(stall) };
+    let stop = |cause| Record::StopOrdered { cause, level: StopLevel::Term, stall: Some(stall) };
     for (cause, seconds) in [(StopCause::Stalled, 40), (StopCause::NoProgress, 45)] {
         check(
             RunRecords::started()
@@ -96,14 +96,13 @@ fn timeline_shows_sleep_checks_and_finish() {
          lost crashed 10+200, downtime 200+0; 210 of 420",
     );
     // A new supervisor first records how long nothing ran. Downtime recorded earlier is sleep.
-    let recovered = |until, last| Record::Recovered {
-        at: at(until),
+    let recovered = |last| Record::Recovered {
         finding: RecoveryFinding::AgentRunning,
         last_record_at: Some(at(last)),
         changes: Vec::new(),
     };
     check(
-        idle(idle(RunRecords::started(), 40, 10), 300, 200).and(300, recovered(300, 90)).finished(
+        idle(idle(RunRecords::started(), 40, 10), 300, 200).and(300, recovered(90)).finished(
             400,
             None,
             Outcome::DONE,
@@ -112,11 +111,7 @@ fn timeline_shows_sleep_checks_and_finish() {
          lost unsupervised 200+0, downtime 10+0; 190 of 400",
     );
     check(
-        idle(RunRecords::started(), 300, 200).and(300, recovered(300, 300)).finished(
-            400,
-            None,
-            Outcome::DONE,
-        ),
+        idle(RunRecords::started(), 300, 200).and(300, recovered(300)).finished(400, None, Outcome::DONE),
         "0-100 Working, 100-300 Downtime, 300-400 Working; lost downtime 200+0; 200 of 400",
     );
     // Sleep during a wait counts as waiting.
@@ -132,8 +127,8 @@ fn timeline_shows_sleep_checks_and_finish() {
     let suspended = RunRecords::started()
         .progress(1)
         .fails(10, Fault::Network, 90)
-        .and(50, Record::Suspended { at: at(50), source: CancelSource::Sigterm })
-        .and(80, recovered(80, 50))
+        .and(50, Record::Suspended { source: CancelSource::Sigterm })
+        .and(80, recovered(50))
         .attempt(100)
         .finished(110, None, Outcome::DONE);
     check(
@@ -143,10 +138,10 @@ fn timeline_shows_sleep_checks_and_finish() {
     );
     let records = RunRecords::started()
         .attempt_ended(50, None, usage(1, 0), AfterAttempt::Check)
-        .and(50, Record::CheckStarted { at: at(50) })
-        .and(80, Record::CheckEnded { at: at(80), result: CheckResult::Passed })
-        .and(80, Record::RunFinished { at: at(80), outcome: Outcome::DONE })
-        .and(500, Record::RunReopened { at: at(500), request: ResumeRequest::Continue, changes: Vec::new() })
+        .and(50, Record::CheckStarted)
+        .and(80, Record::CheckEnded { result: CheckResult::Passed })
+        .and(80, Record::RunFinished { outcome: Outcome::DONE })
+        .and(500, Record::RunReopened { request: ResumeRequest::Continue, changes: Vec::new() })
         .attempt(500)
         .finished(600, None, Outcome::DONE);
     check(records, "0-50 Working, 50-80 Checking, 80-500 Finished, 500-600 Working; lost ; 180 of 180");
@@ -165,13 +160,13 @@ fn wait_of_attempt_matches_clocks() {
 
 #[test]
 fn attempt_has_its_first_stop_and_a_separate_summary() {
-    let stop = |cause, level| Record::StopOrdered { at: at(50), cause, level, stall: None };
-    let summary = Record::SummaryEnded { at: at(5), result: SummaryResult::Written, usage: usage(3, 4) };
+    let stop = |cause, level| Record::StopOrdered { cause, level, stall: None };
+    let summary = Record::SummaryEnded { result: SummaryResult::Written, usage: usage(3, 4) };
     let records = RunRecords::started()
         .and(5, summary)
         .and(50, stop(StopCause::Stalled, StopLevel::Term))
         .and(55, stop(StopCause::Cancelled, StopLevel::Kill))
-        .finished(60, None, Outcome::DONE);
+        .finished(60, Some(Fault::Stalled), Outcome::from_fault(OutcomeKind::Failed, Fault::Stalled));
     let timeline = RunTimeline::new(&records.history(), at(60));
     let [attempt] = timeline.attempts.as_slice() else { panic!("one attempt") };
     assert_eq!(attempt.stop_cause, Some(StopCause::Stalled));

@@ -47,8 +47,8 @@ fn notes_of_simulated_runs_agree_with_the_history() {
         let mut run = Run::new();
         let notes: Vec<_> = records
             .iter()
-            .flat_map(|(_, record)| {
-                run.apply(record);
+            .flat_map(|(at, record)| {
+                run.apply(*at, record);
                 describe_record(record, &run)
             })
             .collect();
