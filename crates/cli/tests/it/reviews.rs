@@ -219,7 +219,8 @@ fn wait_of_a_reviewer_is_shown_with_its_cause_and_without_an_attempt() {
 
 #[test]
 fn workflow_names_the_cause_of_a_reviewers_wait() {
-    let fault = "[[fault]]\nturn = 0\ntimes = 1\nstatus = { code = 529 }\n";
+    // A backoff alone can be too short to be seen.
+    let fault = "[[fault]]\nturn = 0\ntimes = 1\nstatus = { code = 529, retry_after = 3 }\n";
     let (stage, server) = (Stage::new(), Server::start(&honest(fault)));
     let file = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\n";
     let output = run_loop(&stage, &server, file, &["--review", "--inner-retries", "0"]).output();

@@ -49,9 +49,11 @@ pub(crate) fn check_truth(
             // Exception: work in another session does not belong to this run.
             fault.is_none() || truth == Fault::SessionLost && fault == Some(truth)
         }
-        // The supervisor stopped the sub-agents on purpose: the result before them counts.
+        // The supervisor stopped the sub-agents on purpose: the result before them counts, unless it is an error.
         Some(Fault::Interrupted | Fault::Crashed)
-            if stopped == Some(StopCause::BackgroundStopped) && ended.evidence.background > 0 =>
+            if stopped == Some(StopCause::BackgroundStopped)
+                && ended.evidence.background > 0
+                && ended.evidence.result.is_some_and(|result| !result.is_error) =>
         {
             fault.is_none()
         }
