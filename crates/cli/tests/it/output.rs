@@ -42,7 +42,7 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
 #[test]
 fn reader_that_does_not_read_does_not_stop_the_supervisor() {
     let stage = Stage::new();
-    // More than a pipe holds.
+    // More than a pipe holds, but all of it arrives before the time limit.
     let text = format!("\n{}\n$ sleep 60\nNever.\n", "word ".repeat(60_000));
     let server = Server::start(&text);
     let home = stage.home().display().to_string();
@@ -58,7 +58,7 @@ fn reader_that_does_not_read_does_not_stop_the_supervisor() {
         "--permission-mode",
         "bypassPermissions",
         "--time-limit",
-        "2s",
+        "6s",
         "--output-format",
         "stream-json",
     ];

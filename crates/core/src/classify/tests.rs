@@ -207,6 +207,11 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
             stopped_by(StopCause::BackgroundStopped, with_background(Exit::Code(143))),
             None,
         ),
+        (
+            "stopped because it did not exit, with background work that it started afterwards",
+            stopped_by(StopCause::DidNotExit, with_background(Exit::Code(143))),
+            Some(Fault::Interrupted),
+        ),
         ("cancelled", stopped_by(StopCause::Cancelled, exit_code(143)), Some(Fault::Interrupted)),
         (
             "cancelled before it started",

@@ -73,7 +73,7 @@ impl LimitWatch {
             Event::Exited(evidence) | Event::Recovered { found: FoundAttempt::Ended(evidence), .. }
                 if self.is_counting =>
             {
-                self.works_since = None;
+                (self.works_since, self.turn_is_open) = (None, false);
                 let found = matches!(event, Event::Recovered { .. });
                 if self.is_leaving || found {
                     self.add_late_usage(evidence.usage);
@@ -277,9 +277,11 @@ impl LimitWatch {
         Ok(())
     }
 
-    /// Returns whether an exchange was interrupted for a wrap-up, and the run was not cancelled.
+    /// Returns whether an exchange was interrupted for a wrap-up, and the run was neither cancelled nor suspended.
     fn must_wrap_up(&self, facts: &Facts) -> bool {
-        self.interrupt_result == Some(TerminalReason::Aborted) && facts.cancel.is_none()
+        self.interrupt_result == Some(TerminalReason::Aborted)
+            && facts.cancel.is_none()
+            && facts.suspending_since.is_none()
     }
 
     /// Checks that a process receives the remaining amounts, and that no limit is exhausted.

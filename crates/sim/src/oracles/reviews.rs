@@ -7,7 +7,7 @@ use super::side_process::SideProcess;
 use super::{Oracle, OracleResult, ensure};
 use crate::world::EndedAttempt;
 use longhaul_core::{
-    CheckResult, Event, Fault, Moment, OutageBound, OutcomeKind, Record, Review, ReviewResult, Span,
+    CheckResult, Event, Exit, Fault, Moment, OutageBound, OutcomeKind, Record, Review, ReviewResult, Span,
     StopCause, Usage,
 };
 
@@ -155,6 +155,10 @@ impl ReviewWatch {
                 (_, Some(StopCause::TimedOut)) => Fault::AttemptTimeout,
                 (_, Some(StopCause::LimitReached)) => Fault::Interrupted,
                 (Fault::Crashed, Some(StopCause::Suspended)) => Fault::Interrupted,
+                // A cancelled reviewer that did not start did not crash.
+                (Fault::Crashed, Some(StopCause::Cancelled)) if ended.evidence.exit == Exit::NeverSpawned => {
+                    Fault::Interrupted
+                }
                 (fault, _) => fault,
             }),
         };

@@ -110,7 +110,11 @@ impl SessionWatch {
     }
 
     /// Checks that a resumed run continues the same session, or repeats the plan if no session was opened.
-    pub(crate) fn check_reopened(&self, plan: &AttemptPlan, fault: Option<Fault>) -> OracleResult {
+    pub(crate) fn check_reopened(&mut self, plan: &AttemptPlan, fault: Option<Fault>) -> OracleResult {
+        // The run ended before an attempt replaced the session.
+        if let Some(SessionPlan::Resume(planned)) = &self.planned {
+            self.abandoned.retain(|abandoned| abandoned != planned);
+        }
         let correct = match (&self.current, &self.planned) {
             (Some(current), _) => resumes(plan, current),
             (None, Some(planned)) if fault != Some(Fault::SessionLost) => {

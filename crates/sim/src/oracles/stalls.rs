@@ -113,9 +113,13 @@ impl StallWatch {
     }
 
     fn add_downtime(&mut self, span: Span) {
-        for at in
-            [&mut self.started_at, &mut self.output_at, &mut self.last_progress_at, &mut self.deferred_until]
-        {
+        for at in [
+            &mut self.started_at,
+            &mut self.output_at,
+            &mut self.last_progress_at,
+            &mut self.deferred_until,
+            &mut self.frozen_at,
+        ] {
             *at = *at + span;
         }
         self.closing_since = self.closing_since.map(|at| at + span);
