@@ -19,7 +19,7 @@ const CHECK_FAILED: &str = "The check of your work failed.";
 const LIMIT_RAISED: &str = "The work stopped because ";
 
 const RAISED: &str = " The limits were raised: ";
-/// The prompt with which ResearchGym ends a run. The turns after it are not part of the work.
+/// The prompt with which ResearchGym ends a run.
 pub const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
 /// Its start. It is only correct for time limits.
 const TIME_LIMIT: &str = "Time limit reached.";

@@ -131,6 +131,8 @@ fn frozen_supervisor_is_named_and_cancels_later() {
     let command = format!("kill -CONT {}", dir.status().expect("a status").supervisor_pid);
     let is_named = || stage.longhaul(["why", "@"]).output().stdout.contains(&command);
     wait_until("the supervisor is frozen", is_named);
+    let status = stage.longhaul(["status"]).output();
+    assert!(status.stdout.contains(&command), "{status:?}");
     stage.longhaul(["recover", "@"]).output().assert_error(&["frozen", &command]);
     let cancel = stage.longhaul(["cancel", "@"]).start();
     let is_sent = || fs::read_dir(dir.requests_path()).is_ok_and(|requests| requests.count() > 0);

@@ -22,8 +22,16 @@ const NAME: &str = "agent.env";
 #[derive(Debug)]
 pub struct EnvFile {
     path: PathBuf,
-    /// Mode of the file and names in it. `None` if there is no such file.
-    content: Option<(u32, BTreeSet<String>)>,
+    /// `None` if there is no such file.
+    content: Option<Content>,
+}
+
+#[derive(Debug)]
+struct Content {
+    mode: u32,
+    names: BTreeSet<String>,
+    /// Whether the last line has no end, as in a file that a person wrote.
+    has_open_line: bool,
 }
 
 impl EnvFile {
@@ -34,9 +42,11 @@ impl EnvFile {
 
     pub fn read(path: PathBuf) -> io::Result<EnvFile> {
         let content = match if_exists(read_regular(&path))? {
-            Some(bytes) => {
-                Some((fs::metadata(&path)?.permissions().mode(), names(&String::from_utf8_lossy(&bytes))))
-            }
+            Some(bytes) => Some(Content {
+                mode: fs::metadata(&path)?.permissions().mode(),
+                names: names(&String::from_utf8_lossy(&bytes)),
+                has_open_line: bytes.last().is_some_and(|last| *last != b'\n'),
+            }),
             None => None,
         };
         Ok(EnvFile { path, content })
@@ -44,12 +54,12 @@ impl EnvFile {
 
     /// Returns the command that makes the file private. `None` if it is private.
     pub fn protect(&self) -> Option<String> {
-        let is_open = self.content.as_ref().is_some_and(|(mode, _)| mode & 0o077 != 0);
+        let is_open = self.content.as_ref().is_some_and(|content| content.mode & 0o077 != 0);
         is_open.then(|| format!("chmod 600 {}", self.quoted()))
     }
 
     pub fn missing(&self, variables: &BTreeSet<String>) -> Vec<String> {
-        let has = |name: &str| self.content.as_ref().is_some_and(|(_, names)| names.contains(name));
+        let has = |name: &str| self.content.as_ref().is_some_and(|content| content.names.contains(name));
         variables.iter().filter(|name| !has(name)).cloned().collect()
     }
 
@@ -65,8 +75,8 @@ impl EnvFile {
             // In quotes, systemd and a shell read a value literally.
             let names = names.join("|");
             let variables = format!(r#"env | sed -nE "s/^({names})=(.*)/\1='\2'/p""#);
-            // The last line of a file that a person wrote may have no end.
-            let lines = if self.content.is_some() { format!("{{ echo; {variables}; }}") } else { variables };
+            let has_open_line = self.content.as_ref().is_some_and(|content| content.has_open_line);
+            let lines = if has_open_line { format!("{{ echo; {variables}; }}") } else { variables };
             commands.push(format!("{lines} >> {}", self.quoted()));
         }
         commands
@@ -120,14 +130,17 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn commands_keep_an_unfinished_last_line() {
-        let dir = tempfile::tempdir().expect("a directory");
-        let path = dir.path().join("agent.env");
-        fs::write(&path, "TOKEN='x'").expect("written");
-        let commands = EnvFile::read(path.clone()).expect("readable").commands(&["PATH".to_owned()]);
-        let ran = Command::new("sh").args(["-c", &commands.join("\n")]).env("PATH", "/usr/bin:/bin").status();
-        assert!(ran.expect("a shell").success(), "{commands:?}");
-        assert_eq!(fs::read_to_string(path).expect("readable"), "TOKEN='x'\nPATH='/usr/bin:/bin'\n");
+    fn commands_add_lines() {
+        for before in ["TOKEN='x'", "TOKEN='x'\n"] {
+            let dir = tempfile::tempdir().expect("a directory");
+            let path = dir.path().join("agent.env");
+            fs::write(&path, before).expect("written");
+            let commands = EnvFile::read(path.clone()).expect("readable").commands(&["PATH".to_owned()]);
+            let ran =
+                Command::new("sh").args(["-c", &commands.join("\n")]).env("PATH", "/usr/bin:/bin").status();
+            assert!(ran.expect("a shell").success(), "{commands:?}");
+            assert_eq!(fs::read_to_string(path).expect("readable"), "TOKEN='x'\nPATH='/usr/bin:/bin'\n");
+        }
     }
 
     #[test]

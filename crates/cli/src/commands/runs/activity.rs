@@ -2,6 +2,7 @@
 
 use super::{Row, RowState};
 use crate::commands::report::calls::{CallEnd, ToolCalls};
+use crate::frozen_supervisor;
 use crate::output::{phrases, time};
 use longhaul_core::{DeadlineKind, Moment, PhaseKind};
 use longhaul_store::RunDir;
@@ -14,6 +15,10 @@ const CALLS_MAX: usize = 16;
 /// Returns what a run does or waits for, or `None` if it is finished or unreadable.
 pub fn activity(row: &Row, now: Moment) -> Option<String> {
     let next = row.next.as_deref().unwrap_or_default();
+    let is_supervised = matches!(row.state, RowState::Running | RowState::Waiting);
+    if let Some(hint) = is_supervised.then(|| frozen_supervisor::hint(row.entry.run_dir().path())).flatten() {
+        return Some(hint);
+    }
     let (text, attempt) = match (row.state, row.entry.until.map(|until| until.0)) {
         (RowState::Finished | RowState::Unreadable, _) => return None,
         (RowState::Suspended, _) => return Some(format!("suspended: {next}")),
