@@ -23,12 +23,12 @@ pub enum DatabaseError {
     /// A newer version of Longhaul wrote it.
     #[error("cannot read {}: a newer version of longhaul wrote it", .0.display())]
     Newer(PathBuf),
-    /// The file is not such a database, or is damaged.
-    #[error("cannot read {}: it is damaged: {cause}", path.display())]
+    /// The file is not such a database, is damaged, or is of an older version.
+    #[error("cannot read {}: {cause}", path.display())]
     Damaged {
         /// Path of the database.
         path: PathBuf,
-        /// Description of the damage.
+        /// What is wrong with it.
         cause: String,
     },
     /// The system refused an operation.
@@ -106,9 +106,13 @@ impl Database {
         match found {
             found if found == version => Ok(database),
             later if later > version => Err(DatabaseError::Newer(path)),
-            _ => {
-                let cause = format!("its version is {found}, not {version}");
-                Err(DatabaseError::Damaged { path, cause })
+            older => {
+                let cause = if older > 0 {
+                    "an older version of longhaul wrote it"
+                } else {
+                    "longhaul did not write it"
+                };
+                Err(DatabaseError::Damaged { path, cause: cause.to_owned() })
             }
         }
     }
