@@ -47,13 +47,16 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
     }
     match final_result.map(|result| classify_result(evidence, result)) {
         Some(fault) if fault.is_some() || !has_lost_work(evidence) => fault,
-        // The agent did not start, because the run was cancelled before.
-        _ if evidence.stop_cause == Some(StopCause::Cancelled) && evidence.exit == Exit::NeverSpawned => {
-            Some(Fault::Interrupted)
-        }
         // The level of the stop does not matter.
         _ if evidence.stop_cause == Some(StopCause::Suspended) => Some(Fault::Interrupted),
         _ if evidence.oom_killed => Some(Fault::OutOfMemory),
+        // The agent did not start, because the run was cancelled before. Or it ran without a supervisor, and the cancel
+        // stopped it.
+        _ if evidence.stop_cause == Some(StopCause::Cancelled)
+            && matches!(evidence.exit, Exit::NeverSpawned | Exit::Unobserved) =>
+        {
+            Some(Fault::Interrupted)
+        }
         _ => Some(classify_exit(evidence.exit)),
     }
 }

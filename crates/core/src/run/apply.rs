@@ -159,8 +159,8 @@ impl State {
                 self.usage = self.usage.plus(*usage);
                 match (*result, *retry_at) {
                     (ReviewResult::NoVerdict(fault), Some(until)) => {
-                        // The suspension stopped the reviewer: it did not fail.
-                        if self.suspended_by.is_none() {
+                        // The suspension or the takeover stopped the reviewer: it did not fail.
+                        if self.suspended_by.is_none() && !self.is_review_suspended(fault) {
                             self.count_review_retry(fault, at);
                         }
                         let next = AfterWait::Review(fault);
@@ -228,12 +228,14 @@ impl State {
             self.delay_outage(suspended);
         }
         if let Phase::Checking { since, stop_cause, stage, .. } = &mut self.phase {
-            match *stop_cause {
-                // A check that was stopped for the suspension runs again.
-                Some(StopCause::Suspended) => (*since, *stop_cause) = (at, None),
+            match (*stop_cause, *stage) {
                 // The commands of a check run again from the start, with their whole timeout.
-                None if *stage == CheckStage::Commands => *since = at,
-                None | Some(_) => {}
+                (None | Some(StopCause::Suspended), CheckStage::Commands) => {
+                    (*since, *stop_cause) = (at, None)
+                }
+                // The takeover stops a reviewer, as a suspension does.
+                (None, CheckStage::Review) => *stop_cause = Some(StopCause::Suspended),
+                (Some(_), _) => {}
             }
         }
     }
@@ -312,6 +314,12 @@ impl State {
         }
     }
 
+    /// Returns whether a suspension or a takeover stopped the reviewer, which ended with this fault.
+    pub(super) fn is_review_suspended(&self, fault: Fault) -> bool {
+        let is_stopped = matches!(self.phase, Phase::Checking { stop_cause: Some(StopCause::Suspended), .. });
+        is_stopped && fault == Fault::Interrupted
+    }
+
     /// Counts a reviewer without a verdict against the bound for its fault.
     fn count_review_retry(&mut self, fault: Fault, at: Moment) {
         match remedy(fault) {
@@ -320,8 +328,6 @@ impl State {
                 self.count_park(at);
                 (self.review_outages, self.review_started_at) = (0, None);
             }
-            // The signal of the suspension ended it; it did not fail.
-            _ if self.suspended_by.is_some() => {}
             _ => self.review_failures += 1,
         }
     }

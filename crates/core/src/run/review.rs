@@ -66,7 +66,7 @@ impl Run {
             return AfterReview::End;
         }
         // The next supervisor starts the reviewer at once.
-        if self.is_suspending() {
+        if self.is_suspending() || self.state.is_review_suspended(fault) {
             return AfterReview::Retry(now.at);
         }
         let state = &self.state;

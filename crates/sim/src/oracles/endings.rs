@@ -25,9 +25,10 @@ pub(crate) fn check_truth(
         Some(StopCause::Suspended) if matches!(ended.truth, Some(Fault::Crashed | Fault::OutOfMemory)) => {
             Some(Fault::Interrupted)
         }
-        // A cancelled attempt that did not start did not crash.
+        // A cancelled attempt that did not start, or whose exit nothing observed, did not crash.
         Some(StopCause::Cancelled)
-            if ended.evidence.exit == Exit::NeverSpawned && ended.truth == Some(Fault::Crashed) =>
+            if matches!(ended.evidence.exit, Exit::NeverSpawned | Exit::Unobserved)
+                && ended.truth == Some(Fault::Crashed) =>
         {
             Some(Fault::Interrupted)
         }

@@ -128,9 +128,9 @@ impl ReviewWatch {
             Record::Recovered { .. } => {
                 let suspended = self.suspended_at.take().map_or(Span::ZERO, |since| facts.at.since(since));
                 self.started_at = self.started_at.map(|started_at| started_at + suspended);
-                // A suspension that did not stop the reviewer in time has no effect on the verdict.
-                if self.process.stop_cause == Some(StopCause::Suspended) {
-                    self.process.start(facts.at);
+                // The takeover stops a reviewer that has no verdict, as a suspension does.
+                if self.process.runs_since().is_some() {
+                    self.process.stop_cause = Some(StopCause::Suspended);
                 }
             }
             _ => {}
@@ -155,8 +155,10 @@ impl ReviewWatch {
                 (_, Some(StopCause::TimedOut)) => Fault::AttemptTimeout,
                 (_, Some(StopCause::LimitReached)) => Fault::Interrupted,
                 (Fault::Crashed, Some(StopCause::Suspended)) => Fault::Interrupted,
-                // A cancelled reviewer that did not start did not crash.
-                (Fault::Crashed, Some(StopCause::Cancelled)) if ended.evidence.exit == Exit::NeverSpawned => {
+                // A cancelled reviewer that did not start, or whose exit nothing observed, did not crash.
+                (Fault::Crashed, Some(StopCause::Cancelled))
+                    if matches!(ended.evidence.exit, Exit::NeverSpawned | Exit::Unobserved) =>
+                {
                     Fault::Interrupted
                 }
                 (fault, _) => fault,
@@ -180,7 +182,8 @@ impl ReviewWatch {
         let wait = retry_at.since(at);
         let reset = ended.and_then(|ended| ended.evidence.rate_limit).and_then(|limit| limit.resets_at);
         let exceeds_wall = policy.limits.wall.is_some_and(|wall| facts.clocks.wall(retry_at) >= wall);
-        let allowed = if facts.suspending_since.is_some() {
+        let is_stopped = fault == Fault::Interrupted && self.process.stop_cause == Some(StopCause::Suspended);
+        let allowed = if facts.suspending_since.is_some() || is_stopped {
             wait == Span::ZERO
         } else if is_outage(fault) {
             self.outages += 1;

@@ -111,13 +111,13 @@ impl SummaryWatch {
 
     fn expected_result(&self, ended: &EndedAttempt) -> SummaryResult {
         let Some(truth) = ended.truth else { return SummaryResult::Written };
-        let is_unstarted = ended.evidence.exit == Exit::NeverSpawned;
+        let is_unobserved = matches!(ended.evidence.exit, Exit::NeverSpawned | Exit::Unobserved);
         SummaryResult::Failed(match (truth, self.process.stop_cause) {
             (Fault::UsageLimit, _) => Fault::UsageLimit,
             (_, Some(StopCause::TimedOut)) => Fault::AttemptTimeout,
             (Fault::Crashed, Some(StopCause::Suspended)) => Fault::Interrupted,
-            // A cancelled summary that did not start did not crash.
-            (Fault::Crashed, Some(StopCause::Cancelled)) if is_unstarted => Fault::Interrupted,
+            // A cancelled summary that did not start, or whose exit nothing observed, did not crash.
+            (Fault::Crashed, Some(StopCause::Cancelled)) if is_unobserved => Fault::Interrupted,
             (fault, _) => fault,
         })
     }

@@ -149,7 +149,7 @@ fn run_is_stopped_when_taken_over() {
     check_run(
         "working; recover gone after person; swept",
         expect![[r#"
-            recover gone after person recovered (agent_gone); cancel by person; stop cancelled interrupt; crashed -> cancelled; > sweep
+            recover gone after person recovered (agent_gone); cancel by person; stop cancelled interrupt; interrupted -> cancelled; > sweep
             swept            swept 0; cancelled; > finish 130
         "#]],
     );

@@ -336,9 +336,9 @@ fn new_supervisor_uses_the_verdict_or_starts_again() {
     check(
         "recover review killed; review again; review passes",
         expect![[r#"
-        recover review killed recovered (checking); no verdict (crashed) for 5 of 14, again in 2s
-        review passes    review passed for 5 of 19; check passed; done; > finish 0
-    "#]],
+            recover review killed recovered (checking); no verdict (interrupted) for 5 of 14, again in 0s
+            review passes    review passed for 5 of 19; check passed; done; > finish 0
+        "#]],
     );
     check(
         "recover review finds 1; spawn",
@@ -350,8 +350,8 @@ fn new_supervisor_uses_the_verdict_or_starts_again() {
     check(
         "recover never; review again",
         expect![[r#"
-        recover never    recovered (checking); no verdict (crashed) for 0 of 9, again in 2s
-    "#]],
+            recover never    recovered (checking); no verdict (interrupted) for 0 of 9, again in 0s
+        "#]],
     );
     // The usage is recorded only once.
     check(
