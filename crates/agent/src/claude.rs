@@ -36,7 +36,7 @@ use memchr::memmem;
 use wire::LineHeader;
 
 pub use control::{end_session, initialize, interrupt, user_line};
-pub use session_file::{Health, SessionDocument, SessionHistory};
+pub use session_file::{Health, ResumePoint, SessionDocument, SessionHistory};
 pub use session_paths::SessionLayout;
 
 /// The model name of messages that the agent program writes itself.

@@ -5,8 +5,8 @@ use crate::claude::Claude;
 use crate::claude::environment::{AgentEnvironment, ENVIRONMENT};
 use crate::transcript_message::TranscriptMessage;
 use crate::{
-    AttemptSnapshot, Conversation, GuardError, Guards, ReviewRequest, SessionLayout, SideEffects, Tables,
-    WrittenSummary, check_hosts,
+    AttemptSnapshot, Conversation, GuardError, Guards, ResumePoint, ReviewRequest, SessionLayout,
+    SideEffects, Tables, WrittenSummary, check_hosts,
 };
 use longhaul_core::{
     AttemptPlan, BackgroundTask, Evidence, Exit, Fault, Notice, Policy, Remaining, RunId, RunSpec, Usage,
@@ -219,9 +219,9 @@ pub struct PriorAttempts {
     pub conversation: Conversation,
     /// Tool calls whose results are visible in the session, or `None` if that is unknown.
     pub visible_tool_results: Option<BTreeSet<String>>,
-    /// Message to resume the session from, or `None` for its end. Later messages are left out because they
-    /// belong to a wrap-up.
-    pub resume_at: Option<String>,
+    /// Where to resume the session, or `None` for its end. Later messages are left out because they belong to a
+    /// wrap-up.
+    pub resume_at: Option<ResumePoint>,
     /// End of the last check's output, for a prompt that quotes it.
     pub check_output: Option<String>,
     /// A model's summary of the older part of the conversation, for a prompt that includes one.

@@ -38,7 +38,7 @@ mod user_tables;
 
 pub use answers::{Answers, AnswersError, Question};
 pub use claude::environment::AgentEnvironment;
-pub use claude::{Health, SessionDocument, SessionHistory, SessionLayout, researchgym};
+pub use claude::{Health, ResumePoint, SessionDocument, SessionHistory, SessionLayout, researchgym};
 pub use conversation::Conversation;
 pub use dialect::{
     AGENTS, AgentContext, AgentRequest, Decoder, Dialect, DoneSignals, Invocation, PriorAttempts, Program,

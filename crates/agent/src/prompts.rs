@@ -60,8 +60,11 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
                 + &added_note(prior.added)
                 + &reminder(prior, Recipient::SameSession)
         }
-        PromptKind::Task | PromptKind::FollowUp | PromptKind::WrapUp(_) => {
+        PromptKind::Task | PromptKind::FollowUp => {
             prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
+        }
+        PromptKind::WrapUp(_) => {
+            prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::WrapUp)
         }
     }
 }
@@ -303,16 +306,18 @@ pub(crate) mod tests {
         let kinds = [
             PromptKind::Nudge(Nudge::Answer),
             PromptKind::CheckFailed(1),
-            PromptKind::WrapUp(Limit::Time),
             PromptKind::LimitRaised(Limit::Time),
             PromptKind::Continue(Fault::Crashed),
             PromptKind::TaskAfterLoss(Fault::ContextFull),
             PromptKind::ConfirmDone,
         ];
+        let prompt_of = |kind| {
+            let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
+            prompt(&context(|_| ()), &plan, &prior)
+        };
         let mut ends = Vec::new();
         for kind in kinds {
-            let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&context(|_| ()), &plan, &prior);
+            let text = prompt_of(kind);
             let (_, end) = text.split_once("\n\nStopped with").expect("it names what was stopped");
             ends.push(end.to_owned());
         }
@@ -327,9 +332,9 @@ pub(crate) mod tests {
             ```
             - `sleep 9`"#]]
         .assert_eq(&ends.join("\n---\n"));
-        let plan =
-            AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), PromptKind::Nudge(Nudge::Answer));
-        assert!(is_longhaul_prompt(&prompt(&context(|_| ()), &plan, &prior)));
+        assert!(is_longhaul_prompt(&prompt_of(PromptKind::Nudge(Nudge::Answer))));
+        // Such an agent begins nothing new.
+        assert!(!prompt_of(PromptKind::WrapUp(Limit::Time)).contains("python train.py"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::learn_hooks;
 use super::questions::ENABLING_ARGS;
 use crate::done_claim::FINISH;
 use crate::prompts::prompt;
-use crate::{AgentContext, Invocation, PriorAttempts, Program};
+use crate::{AgentContext, Invocation, PriorAttempts, Program, ResumePoint};
 use longhaul_core::{AttemptPlan, SessionPlan};
 use serde_json::{Map, Value, json};
 
@@ -107,7 +107,7 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
         SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
         SessionPlan::Resume(id) => {
             add(&["--resume", id.as_str()]);
-            if let Some(message) = &prior.resume_at {
+            if let Some(ResumePoint { message, .. }) = &prior.resume_at {
                 add(&["--resume-session-at", message]);
             }
         }
@@ -220,10 +220,10 @@ fn env_set(context: &AgentContext, attempt: u32) -> Vec<(String, String)> {
 mod tests {
     use super::{invocation, summary_invocation};
     use crate::prompts::tests::context;
-    use crate::{AgentContext, PriorAttempts, Program};
+    use crate::{AgentContext, PriorAttempts, Program, ResumePoint};
     use expect_test::{Expect, expect};
     use longhaul_core::{AttemptPlan, Fault, Limit, PromptKind, SessionId, SessionPlan};
-    use std::collections::BTreeMap;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn check(context: &AgentContext, session: SessionPlan, kind: PromptKind, expected: Expect) {
         let found = invocation(context, &AttemptPlan::new(2, session, kind), &PriorAttempts::default());
@@ -282,8 +282,13 @@ mod tests {
             SessionPlan::Resume("11111111-old".into()),
             PromptKind::LimitRaised(Limit::Time),
         );
-        let prior =
-            PriorAttempts { resume_at: Some("33333333-message".to_owned()), ..PriorAttempts::default() };
+        let resume_at = Some(ResumePoint {
+            message: "33333333-message".to_owned(),
+            has_answer: true,
+            ended_tasks: vec!["Background command \"make\" completed (exit code 0)".to_owned()],
+        });
+        let visible_tool_results = Some(BTreeSet::new());
+        let prior = PriorAttempts { resume_at, visible_tool_results, ..PriorAttempts::default() };
         let found = invocation(&context(|_| ()), &plan, &prior);
         let resume_args = ["--resume", "11111111-old", "--resume-session-at", "33333333-message"];
         let expected = resume_args.map(str::to_owned);
@@ -291,7 +296,10 @@ mod tests {
         expect![[r#"
             The work stopped because the time limit was reached. The limit has been raised. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.
 
-            Work was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next."#]].assert_eq(&found.prompt);
+            Work was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next.
+
+            Ended already, though this conversation does not show it; look before you repeat:
+            - `Background command "make" completed (exit code 0)`"#]].assert_eq(&found.prompt);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use session_row::SessionRow;
 use std::collections::BTreeSet;
 
 pub use continuity::SessionHistory;
+pub use wrap_up::ResumePoint;
 
 /// A session file, parsed once.
 #[derive(Debug)]
@@ -133,9 +134,8 @@ impl SessionDocument {
         self.rows.last().map(|row| row.uuid.as_str())
     }
 
-    /// Returns the id of the message to resume from if the last turns only belong to a wrap-up: the message
-    /// before them. The wrap-up is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
-    pub fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<String> {
+    /// Returns the message to resume from if the last turns only belong to a wrap-up: the message before them. The wrap-up is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
+    pub fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<ResumePoint> {
         wrap_up::resume_point(self, wrap_up_prompt)
     }
 

@@ -30,6 +30,8 @@ pub(super) fn is_reminder(text: &str) -> bool {
 pub(super) enum Recipient {
     /// The agent in the same session, which shows the calls that failed.
     SameSession,
+    /// The agent in the same session, if it begins nothing new.
+    WrapUp,
     /// An agent in a new session, which shows nothing.
     NewSession,
 }
@@ -37,16 +39,21 @@ pub(super) enum Recipient {
 pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
     let side_effects = &prior.side_effects;
     let failed = match recipient {
-        Recipient::SameSession => Vec::new(),
+        Recipient::SameSession | Recipient::WrapUp => Vec::new(),
         Recipient::NewSession => failed_lines(side_effects),
     };
     let unsure = [failed, unknown_lines(prior)].concat();
-    let saved = prior.resume_at.as_ref().map_or_else(String::new, |_| format!("\n\n{SAVED}"));
+    let is_saved = prior.resume_at.as_ref().is_some_and(|point| point.has_answer);
+    let saved = if is_saved { format!("\n\n{SAVED}") } else { String::new() };
+    let stopped = match recipient {
+        Recipient::SameSession | Recipient::NewSession => stopped_tasks_note(prior),
+        Recipient::WrapUp => String::new(),
+    };
     saved
         + &list(DONE, &done_lines(side_effects), side_effects.completed.dropped)
         + &list(UNSHOWN, &unshown_lines(prior), 0)
         + &list(UNSURE, &unsure, side_effects.unresolved.dropped)
-        + &stopped_tasks_note(prior)
+        + &stopped
 }
 
 /// Returns the background tasks that ended with an earlier process, with the last lines of their output.
@@ -125,7 +132,9 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
         inline(&ended.effect, COMMAND_CHARS_MAX) + note
     };
     let ended = prior.side_effects.ended.iter();
-    ended.filter(|ended| !shown.contains(&ended.id) && !is_in_done_list(&ended.id)).map(line).collect()
+    let ended = ended.filter(|ended| !shown.contains(&ended.id) && !is_in_done_list(&ended.id)).map(line);
+    let ended_tasks = prior.resume_at.iter().flat_map(|point| &point.ended_tasks);
+    ended.chain(ended_tasks.map(|task| inline(task, COMMAND_CHARS_MAX))).collect()
 }
 
 fn unknown_lines(prior: &PriorAttempts) -> Vec<String> {

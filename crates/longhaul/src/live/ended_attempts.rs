@@ -51,7 +51,7 @@ impl EndedAttempts {
         let prompt = dir.prompt().ok().flatten().unwrap_or_default();
         let was_wrap_up = is_wrap_up_prompt(&prompt, config.spec().wrap_up_prompt.as_deref());
         self.prior.side_effects.extend(decoder.side_effects(), was_wrap_up);
-        if evidence.usage.messages > 0 {
+        if evidence.usage.messages > 0 && !was_wrap_up {
             // The attempt's prompt named the stopped tasks of earlier attempts.
             self.prior.stopped.clear();
         }

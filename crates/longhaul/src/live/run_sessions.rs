@@ -90,7 +90,8 @@ impl RunSessions {
             }
             Err(error) => return Ok(Err(SessionRefusal::unknown(&error.to_string()))),
         };
-        if prepared.resume_at.as_ref().is_some_and(|message| !SessionId::from(message.as_str()).is_name()) {
+        let message = prepared.resume_at.as_ref().map(|point| SessionId::from(point.message.as_str()));
+        if message.is_some_and(|message| !message.is_name()) {
             return Ok(Err(SessionRefusal::unknown("its last message has no valid id")));
         }
         Ok(Ok(prepared))

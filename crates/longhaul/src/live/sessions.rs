@@ -5,7 +5,7 @@
 use crate::Environment;
 use crate::find_agent::files_in_folders;
 use crate::live::loaded_session::{FileCondition, LoadedSession, condition, read};
-use longhaul_agent::{Health, SessionDocument, SessionHistory, SessionLayout};
+use longhaul_agent::{Health, ResumePoint, SessionDocument, SessionHistory, SessionLayout};
 use longhaul_core::{
     AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
 };
@@ -34,8 +34,8 @@ pub(crate) struct PreparedSession {
     pub(crate) session: Option<SessionBaseline>,
     /// Tool calls whose results the conversation contains.
     pub(crate) visible_tool_results: Option<BTreeSet<String>>,
-    /// Message to resume from. `None` for the end.
-    pub(crate) resume_at: Option<String>,
+    /// Where to resume. `None` for the end.
+    pub(crate) resume_at: Option<ResumePoint>,
 }
 
 impl<'a> SessionFiles<'a> {
@@ -127,9 +127,10 @@ impl<'a> SessionFiles<'a> {
         let other = (from != plan.session.id()).then_some(path.as_path());
         let session = self.baseline(plan.session.id(), other, Some(document));
         let resume_at = self.resume_at(plan, &session, wrap_up, document);
+        let message = resume_at.as_ref().map(|point| point.message.clone());
         Ok(PreparedSession {
-            visible_tool_results: Some(document.answered_calls(resume_at.as_deref())),
-            session: Some(SessionBaseline { resume_at: resume_at.clone(), ..session }),
+            visible_tool_results: Some(document.answered_calls(message.as_deref())),
+            session: Some(SessionBaseline { resume_at: message, ..session }),
             resume_at,
         })
     }
@@ -143,15 +144,15 @@ impl<'a> SessionFiles<'a> {
         session: &SessionBaseline,
         wrap_up: Option<&str>,
         document: &SessionDocument,
-    ) -> Option<String> {
+    ) -> Option<ResumePoint> {
         let resumes =
             matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
-        let message = document.resume_point_before_wrap_up(wrap_up).filter(|_| resumes)?;
+        let point = document.resume_point_before_wrap_up(wrap_up).filter(|_| resumes)?;
         let was_tried = self.baselines().last().is_some_and(|(_, last)| {
-            last.resume_at.as_ref() == Some(&message)
+            last.resume_at.as_ref() == Some(&point.message)
                 && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)
         });
-        (!was_tried).then_some(message)
+        (!was_tried).then_some(point)
     }
 
     /// Returns how the session file relates to the history that this attempt started with. Returns `None` if

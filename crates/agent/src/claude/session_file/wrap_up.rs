@@ -5,31 +5,50 @@
 
 use super::SessionDocument;
 use super::session_row::{RowKind, SessionRow};
+use crate::claude::conversation_reducer::content_text;
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use crate::prompts::is_wrap_up_prompt;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+/// Where a session continues that ends with a wrap-up, and what its conversation then lacks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumePoint {
+    /// Id of the last message before the wrap-up.
+    pub message: String,
+    /// Whether the model answered the wrap-up prompt.
+    pub has_answer: bool,
+    /// The agent's words about each background task that ended after the message, in order.
+    pub ended_tasks: Vec<String>,
+}
+
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
-/// the same prompt.
-pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<String> {
+/// the same prompt. Notifications of background tasks are no prompts.
+pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<ResumePoint> {
     let mut by_uuid: BTreeMap<&str, &SessionRow> =
         session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
-    let (mut is_wrap_up_found, mut resume_point) = (false, None);
+    let (mut is_wrap_up_found, mut has_answer) = (false, false);
+    let (mut resume_point, mut ended_tasks) = (None, Vec::new());
     let mut current = session.rows.last().map(|row| row.uuid.as_str());
     // Each row is removed, because a damaged file may contain a cycle.
     while let Some(row) = current.and_then(|uuid| by_uuid.remove(uuid)) {
         match row.kind {
             RowKind::Message(_) if is_wrap_up_found && resume_point.is_none() => {
-                resume_point = Some(&row.uuid);
+                let ended_tasks = ended_tasks.iter().rev().cloned().collect();
+                resume_point = Some(ResumePoint { message: row.uuid.clone(), has_answer, ended_tasks });
             }
+            RowKind::Message(_) => has_answer = true,
             // The agent leaves its program's error reports out of the conversation.
-            RowKind::Message(_) | RowKind::ErrorReport(_) | RowKind::Addition => {}
+            RowKind::ErrorReport(_) => {}
+            RowKind::Addition => ended_tasks.extend(ended_task(session.line(row))),
             RowKind::ToolResult | RowKind::Prompt if !row.has_text => {}
             RowKind::ToolResult | RowKind::Prompt => {
-                let texts = texts(session.line(row));
-                if texts.iter().any(|text| is_wrap_up_prompt(text, wrap_up_prompt)) {
+                let line = session.line(row);
+                let texts = texts(line);
+                if let Some(task) = ended_task(line) {
+                    ended_tasks.push(task);
+                } else if texts.iter().any(|text| is_wrap_up_prompt(text, wrap_up_prompt)) {
                     // There may be several wrap-up prompts.
                     (is_wrap_up_found, resume_point) = (true, None);
                 } else if !texts.iter().all(|text| is_interruption_marker(text)) {
@@ -39,7 +58,21 @@ pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&st
         }
         current = row.parent.as_deref();
     }
-    resume_point.cloned()
+    resume_point
+}
+
+/// Returns the summary of a notification that a background task ended.
+fn ended_task(line: &[u8]) -> Option<String> {
+    let row = parse::<Row<'_>>(line)?;
+    let text = if row.origin.kind.is("task-notification") {
+        content_text(&row.message.content.0)
+    } else if row.attachment.kind.is("queued_command") {
+        content_text(&row.attachment.prompt.blocks())
+    } else {
+        return None;
+    };
+    let (_, rest) = text.strip_prefix("<task-notification>")?.split_once("<summary>")?;
+    Some(rest.split_once("</summary>")?.0.to_owned())
 }
 
 fn texts(line: &[u8]) -> Vec<String> {
@@ -55,7 +88,8 @@ mod tests {
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
     /// Writes a file of rows, each the child of the previous one: `p` a prompt, `m` a message, `e` an error
-    /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption marker, `r` a tool result.
+    /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption marker, `r` a tool result, `n` and `q`
+    /// notifications of a background task between exchanges and within one.
     fn file(rows: &str) -> String {
         let row = |(index, kind): (usize, char)| {
             let text = |text: &str| format!("\"{text}\"");
@@ -67,10 +101,21 @@ mod tests {
                 'r' => ("user", r#"[{"type":"tool_result","tool_use_id":"t","content":"ok"}]"#.to_owned()),
                 _ => ("user", text("Do it.")),
             };
+            let notification =
+                format!("<task-notification>\\n<summary>Task {index} ended</summary>\\n</task-notification>");
+            let (role, content, more) = match kind {
+                'n' => (role, text(&notification), r#""origin":{"kind":"task-notification"},"#.to_owned()),
+                'q' => {
+                    let attachment =
+                        format!(r#""attachment":{{"type":"queued_command","prompt":"{notification}"}},"#);
+                    ("attachment", "[]".to_owned(), attachment)
+                }
+                _ => (role, content, String::new()),
+            };
             let parent = index.checked_sub(1).map_or("null".to_owned(), |parent| format!("\"{parent}\""));
             let error = kind == 'e';
             format!(
-                r#"{{"type":"{role}","uuid":"{index}","parentUuid":{parent},"isApiErrorMessage":{error},"message":{{"role":"{role}","content":{content}}}}}"#
+                r#"{{"type":"{role}","uuid":"{index}","parentUuid":{parent},"isApiErrorMessage":{error},{more}"message":{{"role":"{role}","content":{content}}}}}"#
             ) + "\n"
         };
         rows.chars().enumerate().map(row).collect()
@@ -78,7 +123,8 @@ mod tests {
 
     fn check(rows: &str, wrap_up_prompt: Option<&str>, expected: Option<&str>) {
         let session = SessionDocument::parse(file(rows).into_bytes());
-        assert_eq!(session.resume_point_before_wrap_up(wrap_up_prompt).as_deref(), expected, "{rows}");
+        let point = session.resume_point_before_wrap_up(wrap_up_prompt);
+        assert_eq!(point.map(|point| point.message).as_deref(), expected, "{rows}");
     }
 
     #[test]
@@ -96,6 +142,29 @@ mod tests {
         check("pmpwm", None, None);
         check("wm", None, None);
         check("", None, None);
+    }
+
+    #[test]
+    fn wrap_up_includes_notifications() {
+        let check = |rows: &str, expected: Option<(&str, bool, &[&str])>| {
+            let session = SessionDocument::parse(file(rows).into_bytes());
+            let point = session.resume_point_before_wrap_up(None);
+            let point = point.as_ref().map(|point| {
+                let tasks: Vec<&str> = point.ended_tasks.iter().map(String::as_str).collect();
+                (point.message.as_str(), point.has_answer, tasks)
+            });
+            assert_eq!(
+                point,
+                expected.map(|(message, has_answer, tasks)| (message, has_answer, tasks.to_vec())),
+                "{rows}"
+            );
+        };
+        check("pmwe", Some(("1", false, &[])));
+        check("pmwmrqm", Some(("1", true, &["Task 5 ended"])));
+        check("pmwmnm", Some(("1", true, &["Task 4 ended"])));
+        check("pmnwqm", Some(("1", true, &["Task 2 ended", "Task 4 ended"])));
+        check("pmnmwm", Some(("3", true, &[])));
+        check("pmnm", None);
     }
 
     #[test]
