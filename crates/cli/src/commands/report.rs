@@ -144,8 +144,7 @@ pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: b
 }
 
 fn sentence(text: &str) -> String {
-    // An error of the API may be a sentence already.
-    capital(text.strip_suffix('.').unwrap_or(text)) + "."
+    capital(text) + "."
 }
 
 fn capital(text: &str) -> String {
@@ -161,7 +160,8 @@ fn explanation(run: &ReportRun, clock: &TimeFormat) -> String {
             format!("; resume at {}", clock.short(at.0))
         }
     });
-    sentence(&format!("{}{}", run.explanation, when.unwrap_or_default()))
+    // An error of the API may be a sentence already.
+    sentence(&format!("{}{}", run.explanation.trim_end_matches('.'), when.unwrap_or_default()))
 }
 
 /// Returns the problems of a workflow as sentences, with the time of a sensible retry.

@@ -27,6 +27,10 @@ pub fn render(message: &TranscriptMessage) -> String {
         EventKind::Thinking => authored("thinking", &folded(content)),
         EventKind::ToolCall => authored(message.tool.as_deref().unwrap_or("tool"), &line(&argument(message))),
         EventKind::ToolResult => tool_result(message, content),
+        // The agent's words do not tell whether a background task ended on its own.
+        EventKind::Note if message.interrupted && message.tool_use_id.is_some() => {
+            authored("note", &format!("{} (stopped)", folded(content)))
+        }
         EventKind::Note => authored("note", &folded(content)),
         EventKind::Summary => authored("summary", &folded(content)),
         EventKind::Result => exchange_end(message),

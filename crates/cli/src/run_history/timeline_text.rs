@@ -208,12 +208,14 @@ fn describe_follow_up(ended: &AttemptsEnded, at: Moment, count: u32, clock: &Tim
         return Some(phrases::describe_next(remedy, &clock.near(until, at), until.since(at)));
     }
     let waited = ended.waited_ms?;
+    // A later entry names the takeover.
+    let is_over = ended.wait_cut_short || ended.stop_cause == Some(StopCause::Suspended);
     let planned = ended.planned_wait_ms.unwrap_or_default();
     // A sweep and a start take up to a second.
     let late = waited.millis() > planned.millis() + planned.millis() / 10 + 1000;
     let planned = if late { format!(", planned: {planned}") } else { String::new() };
     let applied = match count {
-        1 => phrases::describe_applied(remedy, waited, ended.wait_cut_short)?,
+        1 => phrases::describe_applied(remedy, waited, is_over)?,
         _ => format!("waited {waited} in total"),
     };
     Some(applied + &planned)

@@ -66,11 +66,11 @@ fn reason(state: &State, outcome: Outcome, check: Option<&FailedCheck>) -> Strin
     }
     if let Some(FailedCheck { number, log, .. }) = check {
         if lacks_verdict(state, outcome) {
-            let fault = fault.unwrap_or_default();
-            return format!(
-                "check {number}: the reviewer gave no verdict, because {fault}; see {}",
-                log.display()
-            );
+            // The log says what was wrong with the answer.
+            let is_answered = outcome.fault == Some(Fault::Unfinished);
+            let cause =
+                fault.filter(|_| !is_answered).map_or_else(String::new, |fault| format!(", because {fault}"));
+            return format!("check {number}: the reviewer gave no verdict{cause}; see {}", log.display());
         }
         let result = if outcome.kind == OutcomeKind::NeedsPerson { "needs a person" } else { "failed" };
         return format!("check {number} {result}; its output is in {}", log.display());

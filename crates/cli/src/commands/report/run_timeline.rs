@@ -158,7 +158,7 @@ impl LostTimeCause {
             LostTimeCause::Fault(fault) => fault.describe(),
             LostTimeCause::BetweenAttempts => "pauses between attempts",
             LostTimeCause::Unsupervised => "the run had no supervisor",
-            LostTimeCause::Downtime => "the machine slept, or the run had no supervisor",
+            LostTimeCause::Downtime => "the machine slept, or the run was suspended or had no supervisor",
         }
     }
 }

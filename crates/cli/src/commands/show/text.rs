@@ -315,7 +315,9 @@ fn ended_by(attempt: &Attempt) -> String {
 fn then(attempt: &Attempt, history: &AttemptHistory, clock: &TimeFormat) -> String {
     match (attempt.remedy, attempt.waited_ms, history.ended_at.zip(history.planned_wait())) {
         (Some(remedy), Some(waited), _) => {
-            phrases::describe_applied(remedy, waited, history.is_wait_cut_short()).unwrap_or_default()
+            let is_suspended = attempt.stop_cause == Some(StopCause::Suspended);
+            let is_over = is_suspended || history.is_wait_cut_short();
+            phrases::describe_applied(remedy, waited, is_over).unwrap_or_default()
         }
         (Some(_), None, Some((ended_at, planned))) => {
             format!("waits until {}", clock.time(ended_at + planned))

@@ -11,10 +11,9 @@ pub fn describe_next(remedy: Remedy, until: &str, wait: Span) -> String {
     }
 }
 
-/// Describes a remedy after its wait. If the wait was cut short, the remedy was not applied, and only a wait that
-/// took time is described.
-pub fn describe_applied(remedy: Remedy, waited: Span, cut_short: bool) -> Option<String> {
-    if cut_short {
+/// Describes a remedy after its wait. If something else ended the wait, only a wait that took time is described.
+pub fn describe_applied(remedy: Remedy, waited: Span, is_over: bool) -> Option<String> {
+    if is_over {
         return (waited > Span::ZERO).then(|| format!("waited {waited}"));
     }
     let after = if waited == Span::ZERO { "at once".to_owned() } else { format!("after {waited}") };
