@@ -105,6 +105,7 @@ async function print(prepare) {
   const output = parse(stdout);
   // With the key of a finished run, the program prints the envelope of that run, and exits with its code.
   if (output === undefined || (end.code !== 0 && !output.run?.id)) {
+    options?.signal?.throwIfAborted();
     throw printedError(end);
   }
   return output;

@@ -19,7 +19,9 @@ pub enum StoreError {
         cause: io::Error,
     },
     /// No environment variable names a directory for runs.
-    #[error("cannot find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is set")]
+    #[error(
+        "cannot find a home for runs: none of LONGHAUL_HOME, XDG_STATE_HOME and HOME is an absolute path"
+    )]
     HomeUnknown,
     /// The variable names a directory relative to the current one, so the home would depend on where a command is typed.
     #[error("LONGHAUL_HOME is not an absolute path: `{}`", .0.display())]

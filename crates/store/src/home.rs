@@ -33,7 +33,7 @@ impl Home {
     ///
     /// # Errors
     /// Returns [`StoreError::HomeRelative`] if `LONGHAUL_HOME` is relative, and [`StoreError::HomeUnknown`] if no
-    /// variable is set.
+    /// variable names an absolute path.
     pub fn locate(
         explicit: Option<PathBuf>,
         lookup: impl Fn(&str) -> Option<OsString>,
@@ -46,12 +46,15 @@ impl Home {
         }
         let path = explicit
             .or(home)
-            // The XDG specification says to ignore relative paths.
+            // The XDG specification says to ignore relative paths. A relative `HOME` names no fixed place either.
             .or_else(|| {
                 let state = variable("XDG_STATE_HOME").filter(|path| path.is_absolute());
                 state.map(|path| path.join("longhaul"))
             })
-            .or_else(|| variable("HOME").map(|path| path.join(".local/state/longhaul")))
+            .or_else(|| {
+                let user = variable("HOME").filter(|path| path.is_absolute());
+                user.map(|path| path.join(".local/state/longhaul"))
+            })
             .ok_or(StoreError::HomeUnknown)?;
         // Agents run in other directories, where a relative home would be a different one.
         let path = std::path::absolute(&path).map_err(StoreError::io("find home", &path))?;

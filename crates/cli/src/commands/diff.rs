@@ -58,7 +58,7 @@ pub fn diff(global: &GlobalArgs, args: &DiffArgs) -> Result<u8, Failure> {
     let diff = diff.map_err(|error| failure(&dir, error))?;
     // A patch is for people and for `git apply`. Programs request JSON explicitly.
     match global.output_format.unwrap_or(OutputFormat::Text) {
-        OutputFormat::Json | OutputFormat::StreamJson => print_json(&dir, &diff)?,
+        format @ (OutputFormat::Json | OutputFormat::StreamJson) => print_json(format, &dir, &diff)?,
         OutputFormat::Text => {
             let format = match (args.stat, args.name_only) {
                 (true, _) => DiffFormat::Stat { width: output::width() },
@@ -95,18 +95,21 @@ fn without_last_line(text: &[u8]) -> &[u8] {
     last.map_or(&[], |end| &text[..=end])
 }
 
-fn print_json(dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
+fn print_json(format: OutputFormat, dir: &RunDir, diff: &WorkspaceDiff) -> Result<(), Failure> {
     let workspace = dir.plan()?.spec.cwd;
-    output::print_json(&DiffOutput {
-        run: dir.id().as_str(),
-        workspace: workspace.into(),
-        from: &diff.from,
-        to: DiffEnd { state: &diff.to, live: diff.live.is_some() },
-        commits: diff.commits.as_deref(),
-        files: &diff.files,
-        totals: diff.stat(),
-        omitted: text::omitted(diff),
-    });
+    output::print_json(
+        format,
+        &DiffOutput {
+            run: dir.id().as_str(),
+            workspace: workspace.into(),
+            from: &diff.from,
+            to: DiffEnd { state: &diff.to, live: diff.live.is_some() },
+            commits: diff.commits.as_deref(),
+            files: &diff.files,
+            totals: diff.stat(),
+            omitted: text::omitted(diff),
+        },
+    );
     Ok(())
 }
 

@@ -54,9 +54,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         cards.push(card);
     }
     match format {
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&cards);
-        }
+        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(format, &cards),
         OutputFormat::Text if cards.len() > 1 => output::print_text(&text::summary(&cards)),
         OutputFormat::Text => {}
     }

@@ -164,7 +164,7 @@ pub fn print(
                 changed: origins,
                 worst_case: worst,
             };
-            if format == OutputFormat::StreamJson { output::line(&dry_run) } else { output::pretty(&dry_run) }
+            output::json(format, &dry_run)
         }
         OutputFormat::Text => {
             let env: Vec<String> = invocation

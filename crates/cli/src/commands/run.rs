@@ -254,7 +254,7 @@ fn session(args: &RunArgs, policy: &Policy) -> Result<Option<SessionPlan>, Failu
         if !sessions.contains(id) {
             let similar = did_you_mean(id, sessions.iter().map(String::as_str));
             let hint = if similar.is_empty() {
-                "list sessions with `claude --resume`; `longhaul run --resume-or-new` starts a new one"
+                "list sessions with `claude --resume`; --resume-or-new instead of --resume starts a new one"
                     .to_owned()
             } else {
                 format!("did you mean {}?", similar.join(" or "))

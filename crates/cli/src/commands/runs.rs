@@ -61,9 +61,7 @@ pub fn runs(global: &GlobalArgs, args: &RunsArgs) -> Result<u8, Failure> {
                 false => {}
             }
         }
-        OutputFormat::Json | OutputFormat::StreamJson => {
-            output::print_json(&RunsOutput { runs: &rows, more })
-        }
+        format => output::print_json(format, &RunsOutput { runs: &rows, more }),
     }
     Ok(0)
 }

@@ -120,7 +120,7 @@ pub fn print_end(global: &GlobalArgs, report: &RunReport) {
             Ok(text) => output::print_text(&text),
             Err(failure) => output::print_error(&failure.error, failure.hint.as_deref()),
         },
-        OutputFormat::Json => output::print_json(&Envelope::new(report)),
+        format @ OutputFormat::Json => output::print_json(format, &Envelope::new(report)),
         OutputFormat::StreamJson => output::print_text(&output::line(&ResultEvent::from_report(report))),
     }
 }

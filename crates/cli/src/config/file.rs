@@ -7,7 +7,7 @@ use super::{FileOwner, Origin};
 use crate::failure::Failure;
 use crate::next_commands::quoted;
 use longhaul_agent::did_you_mean;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::Path;
 use toml::Spanned;
@@ -329,7 +329,8 @@ struct Section<'a> {
 }
 
 pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) -> String {
-    let names: Vec<&str> = names.map(String::as_str).collect();
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let names: Vec<&str> = names.into_iter().collect();
     match (names.as_slice(), did_you_mean(name, names.iter().copied()).first()) {
         ([], _) => "define one with `[profile.NAME]` in a configuration file".to_owned(),
         (_, Some(near)) => format!("did you mean {near}? There are {}", names.join(", ")),

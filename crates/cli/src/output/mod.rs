@@ -56,8 +56,7 @@ pub fn print_without_run(global: &GlobalArgs, envelope: Envelope) {
         OutputFormat::StreamJson if global.pipes_json => {
             print_text(&line(&ResultEvent::from_envelope(envelope)));
         }
-        OutputFormat::StreamJson => print_text(&line(&envelope)),
-        OutputFormat::Json | OutputFormat::Text => print_json(&envelope),
+        format => print_json(format, &envelope),
     }
 }
 
@@ -69,7 +68,7 @@ pub fn print_error(error: &str, hint: Option<&str>) {
 pub fn print_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnce() -> String) {
     match format(global) {
         OutputFormat::Text => print_text(&text()),
-        OutputFormat::Json | OutputFormat::StreamJson => print_json(value),
+        format => print_json(format, value),
     }
 }
 
@@ -89,8 +88,16 @@ pub fn print_envelope<R: Serialize>(
     }
 }
 
-pub fn print_json(value: &impl Serialize) {
-    print_text(&pretty(value));
+/// Prints an object on one line in `stream-json`, else indented.
+pub fn print_json(format: OutputFormat, value: &impl Serialize) {
+    print_text(&json(format, value));
+}
+
+pub fn json(format: OutputFormat, value: &impl Serialize) -> String {
+    match format {
+        OutputFormat::StreamJson => line(value),
+        OutputFormat::Json | OutputFormat::Text => pretty(value),
+    }
 }
 
 pub fn pretty(value: &impl Serialize) -> String {

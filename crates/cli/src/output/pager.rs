@@ -57,7 +57,7 @@ pub fn page_output(global: &GlobalArgs, value: &impl Serialize, text: impl FnOnc
             line if line.lines().count() < 2 => super::print_text(&line),
             text => page(global, &text),
         },
-        OutputFormat::Json | OutputFormat::StreamJson => super::print_json(value),
+        format => super::print_json(format, value),
     }
 }
 

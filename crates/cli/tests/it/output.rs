@@ -40,6 +40,17 @@ pub fn redacted(stage: &Stage, text: &str, varying: &[&str]) -> String {
 }
 
 #[test]
+fn stream_json_prints_one_object_per_line() {
+    let stage = Stage::new();
+    for command in [&["status"][..], &["runs"], &["cost"], &["config", "show"], &["simulate", "--runs", "10"]]
+    {
+        let output = stage.longhaul(command).args(["--output-format", "stream-json"]).output();
+        let is_object = |line: &str| serde_json::from_str::<Value>(line).is_ok_and(|value| value.is_object());
+        assert!(!output.stdout.is_empty() && output.stdout.lines().all(is_object), "{command:?}: {output:?}");
+    }
+}
+
+#[test]
 fn reader_that_does_not_read_does_not_stop_the_supervisor() {
     let stage = Stage::new();
     // More than a pipe holds, but all of it arrives before the time limit.

@@ -37,8 +37,10 @@ fn relative_variable_is_an_error() {
 
 #[test]
 fn home_is_unknown_without_variables() {
-    let error = Home::locate(None, variables(&[])).expect_err("no home");
-    assert!(matches!(error, StoreError::HomeUnknown));
+    for set in [&[][..], &[("HOME", "relative")]] {
+        let error = Home::locate(None, variables(set)).expect_err("no home");
+        assert!(matches!(error, StoreError::HomeUnknown));
+    }
 }
 
 #[test]

@@ -98,8 +98,7 @@ pub fn print_end(global: &GlobalArgs, report: &WorkflowReport) {
     let envelope = WorkflowEnvelope::new(report);
     match format {
         OutputFormat::Text => output::print_text(&text(report)),
-        OutputFormat::Json => output::print_json(&envelope),
-        OutputFormat::StreamJson => output::print_text(&output::line(&envelope)),
+        format => output::print_json(format, &envelope),
     }
     let (kind, subject) = (report.outcome.kind, format!("workflow {}", report.workflow));
     let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));

@@ -12,7 +12,7 @@ use crate::{open_home, run_learning, runtime, signals};
 use longhaul::workflow::{
     WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorkflowView, WorktreeError,
 };
-use longhaul_core::WorkflowRecord;
+use longhaul_core::{OutcomeKind, WorkflowRecord};
 use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
@@ -78,8 +78,12 @@ impl From<WorkflowError> for Failure {
             WorkflowError::Store(error) => error.into(),
             WorkflowError::File(error) => error.into(),
             WorkflowError::Worktrees(error) => error.into(),
-            WorkflowError::AlreadyFinished { workflow, .. } => {
-                Failure::not_started(text, format!("continue it with `longhaul resume {workflow}`"))
+            WorkflowError::AlreadyFinished { workflow, outcome } => {
+                let hint = match outcome.kind {
+                    OutcomeKind::Done => format!("`longhaul show {workflow}` shows it"),
+                    _ => format!("continue it with `longhaul resume {workflow}`"),
+                };
+                Failure::not_started(text, hint)
             }
             WorkflowError::NotFinished(workflow) | WorkflowError::Orphaned(workflow) => {
                 Failure::not_started(text, recover_or_cancel(workflow))

@@ -13,7 +13,9 @@ use crate::workflow_next_commands::next_commands;
 use crate::{frozen_supervisor, limit_flags, runtime, signals};
 use clap::ArgMatches;
 use longhaul::workflow::{NoWorkflowObserver, WorkflowError, WorkflowReport, WorkflowResume, WorkflowStart};
-use longhaul_core::{CancelSource, Limit, Limits, OutcomeKind, Workflow, WorkflowLimits};
+use longhaul_core::{
+    CancelSource, Limit, Limits, OutcomeKind, RunId, Workflow, WorkflowLimits, WorkflowState,
+};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan};
 
 /// Flags of `resume` that apply to a workflow.
@@ -103,8 +105,22 @@ pub fn resume(
     let new = WorkflowLimits { budget: new.budget, time: new.time };
     require_remaining(&dir, &workflow, &plan, new)?;
     let limits = (new != old).then_some(new);
+    if limits.is_none() && iterations_max.is_none() && is_complete(workflow.state()) {
+        return Err(already_done(&id));
+    }
     let start = WorkflowStart::Resume { dir, resume: WorkflowResume { limits, iterations_max } };
     supervise_and_print(global, home, start)
+}
+
+/// Returns whether a workflow is done and left no items out, so that a resume would start nothing.
+fn is_complete(state: &WorkflowState) -> bool {
+    let is_done = state.outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Done);
+    is_done && state.phases.iter().all(|phase| phase.deferred == 0)
+}
+
+fn already_done(workflow: &RunId) -> Failure {
+    let hint = format!("`longhaul show {workflow}` shows it; `longhaul loop FILE` starts a new workflow");
+    Failure::not_started(format!("cannot resume workflow {workflow}: it has finished as done"), hint)
 }
 
 /// Rejects the limit that stopped the workflow if it is not raised, or used up. Its runs would end at once.

@@ -266,8 +266,14 @@ impl Ceilings {
     }
 
     fn require_mode(&self, mode: &str) -> Result<(), Failure> {
-        let is_below = ModeCeiling::from_str(mode, false).is_ok_and(|rank| rank <= self.mode);
+        let rank = ModeCeiling::from_str(mode, false);
+        let is_below = rank.as_ref().is_ok_and(|rank| *rank <= self.mode);
         if !is_below && !self.permits_everything() {
+            if rank.is_err() {
+                let modes = self.modes(PERMISSION_MODE).unwrap_or_default().join(", ");
+                let error = format!("{PERMISSION_MODE}: this server does not know `{mode}`");
+                return Err(Failure::usage(error, format!("there are {modes}")));
+            }
             let ceiling = self.mode.as_str();
             let error =
                 format!("{PERMISSION_MODE}: `{mode}` is above the ceiling of this server, `{ceiling}`");

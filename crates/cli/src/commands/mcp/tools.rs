@@ -144,7 +144,7 @@ pub const TOOLS: &[ToolDefinition] = &[
         ],
         has_run_flags: true,
         directory: Some("project"),
-        output: &["run-detached", "loop"],
+        output: &["run-detached", "run", "loop"],
         needs_bypass: true,
         ..BASE
     },
@@ -160,7 +160,7 @@ pub const TOOLS: &[ToolDefinition] = &[
         command: &["gsd", "status"],
         arguments: &["project_dir"],
         directory: Some("project_dir"),
-        output: &["gsd-status"],
+        output: &["gsd-status", "run"],
         ..BASE
     },
 ];

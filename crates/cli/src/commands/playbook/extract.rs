@@ -27,9 +27,9 @@ pub fn extract(global: &GlobalArgs, args: &ExtractArgs) -> u8 {
         Err(failure) => failed(&failure),
     };
     // The default is the format that hooks read.
-    match global.output_format {
-        Some(OutputFormat::Text) => output::print_text(&text(&extraction)),
-        Some(OutputFormat::Json | OutputFormat::StreamJson) | None => output::print_json(&extraction),
+    match global.output_format.unwrap_or(OutputFormat::Json) {
+        OutputFormat::Text => output::print_text(&text(&extraction)),
+        format => output::print_json(format, &extraction),
     }
     code
 }

@@ -60,7 +60,7 @@ pub fn history(global: &GlobalArgs, args: &HistoryArgs) -> Result<u8, Failure> {
     let changes = changes.map(|(index, revision)| change(revision, is_kept(index))).collect();
     let history = HistoryOutput { path: file.path().display().to_string(), changes, more };
     match output::format(global) {
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&history),
+        format @ (OutputFormat::Json | OutputFormat::StreamJson) => output::print_json(format, &history),
         OutputFormat::Text if history.changes.is_empty() => {
             output::print_status(&format!("nothing was changed in {} yet", history.path));
         }

@@ -85,14 +85,17 @@ pub fn apply_change(
             }
             output::print_text(&text);
         }
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&SettingsOutput {
-            file: path.display().to_string(),
-            dry_run,
-            changed: change.is_change(),
-            backup: backup.map(|path| path.display().to_string()),
-            warnings: change.warnings.iter().map(|warning| describe(*warning).0.to_owned()).collect(),
-            content: dry_run.then(|| change.after.clone()),
-        }),
+        format @ (OutputFormat::Json | OutputFormat::StreamJson) => output::print_json(
+            format,
+            &SettingsOutput {
+                file: path.display().to_string(),
+                dry_run,
+                changed: change.is_change(),
+                backup: backup.map(|path| path.display().to_string()),
+                warnings: change.warnings.iter().map(|warning| describe(*warning).0.to_owned()).collect(),
+                content: dry_run.then(|| change.after.clone()),
+            },
+        ),
     }
     for warning in &change.warnings {
         let (description, hint) = describe(*warning);

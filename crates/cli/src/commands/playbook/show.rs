@@ -64,7 +64,7 @@ pub fn show(global: &GlobalArgs, args: &ShowPlaybookArgs) -> Result<u8, Failure>
         points: points.collect(),
     };
     match output::format(global) {
-        OutputFormat::Json | OutputFormat::StreamJson => output::print_json(&shown),
+        format @ (OutputFormat::Json | OutputFormat::StreamJson) => output::print_json(format, &shown),
         OutputFormat::Text => {
             page(global, &text(&shown, Colors::stdout()));
             if loaded.text.is_none() {

@@ -37,7 +37,11 @@ fn a_run_has_at_most_the_permission_mode_of_the_ceiling() {
         apply(ModeCeiling::BypassPermissions, mode("a-mode-of-the-future")),
         Ok(mode("a-mode-of-the-future"))
     );
-    for higher in ["auto", "bypassPermissions", "a-mode-of-the-future"] {
+    assert_eq!(
+        apply(ModeCeiling::AcceptEdits, mode("acceptedits")),
+        Err("permission_mode: this server does not know `acceptedits`".to_owned())
+    );
+    for higher in ["auto", "bypassPermissions"] {
         let error = format!("permission_mode: `{higher}` is above the ceiling of this server, `acceptEdits`");
         assert_eq!(apply(ModeCeiling::AcceptEdits, mode(higher)), Err(error));
     }
