@@ -25,7 +25,7 @@ before(async () => {
   const wait = (last) => `while read -r line; do case "$line" in *interrupt*) ${last} exit 0;; esac; done`;
   stage.script('slow-agent', `echo '${INIT}'; ${wait('')}`);
   // Leaves time for a second interrupt.
-  stage.script('slower-agent', `echo '${INIT}'; ${wait('sleep 1;')}`);
+  stage.script('slower-agent', `echo '${INIT}'; ${wait('sleep 4;')}`);
 });
 
 after(() => stage.remove());

@@ -3,7 +3,9 @@
 
 use crate::call::{Call, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{STEPS, agent_pid, assert_done, kill_agent, prompt_of, recover, steps};
+use crate::recovering::{
+    STEPS, agent_pid, assert_done, endless_steps, kill_agent, prompt_of, recover, steps,
+};
 use crate::server::{Server, WORK};
 use longhaul_store::ModelUsage;
 use rustix::process::{Signal, kill_process};
@@ -226,8 +228,8 @@ fn killed_agent_is_resumed_without_repeating_or_recounting() {
 }
 
 /// Starts a run and kills its supervisor in the middle of the second step.
-fn orphaned_run(args: &[&str]) -> (Stage, Server) {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+fn orphaned_run(scenario: &str, args: &[&str]) -> (Stage, Server) {
+    let (stage, server) = (Stage::new(), Server::start(scenario));
     let running = run(&stage, &server, args).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
     running.kill();
@@ -243,14 +245,14 @@ fn assert_recovered(stage: &Stage, server: &Server, attempts: u32, expected: &st
 
 #[test]
 fn live_agent_is_adopted() {
-    let (stage, server) = orphaned_run(&BYPASS);
+    let (stage, server) = orphaned_run(STEPS, &BYPASS);
     assert_recovered(&stage, &server, 1, "one\ntwo\nthree\n");
     assert_eq!(server.api.request_log().model_requests(), 4, "the prompt was sent again");
 }
 
 #[test]
 fn next_supervisor_answers_an_open_question() {
-    let (stage, server) = orphaned_run(&["--allow-tools", "Bash"]);
+    let (stage, server) = orphaned_run(STEPS, &["--allow-tools", "Bash"]);
     wait_until("the agent asks about its third step", || {
         stream(&stage, 1).matches("session/request_permission").count() == 3
     });
@@ -260,7 +262,7 @@ fn next_supervisor_answers_an_open_question() {
 
 #[test]
 fn session_continues_after_supervisor_and_agent_died() {
-    let (stage, server) = orphaned_run(&BYPASS);
+    let (stage, server) = orphaned_run(&endless_steps(), &BYPASS);
     kill_agent(&stage.only_run());
     assert_recovered(&stage, &server, 2, "one\nthree\n");
 }
@@ -268,7 +270,7 @@ fn session_continues_after_supervisor_and_agent_died() {
 /// A session that the journal does not know, because its supervisor died first, is not foreign.
 #[test]
 fn session_is_known_from_the_stream_of_a_dead_agent() {
-    let (stage, server) = orphaned_run(&BYPASS);
+    let (stage, server) = orphaned_run(&endless_steps(), &BYPASS);
     let run = stage.only_run();
     kill_agent(&run);
     let lines = journal(&stage);
@@ -279,7 +281,7 @@ fn session_is_known_from_the_stream_of_a_dead_agent() {
 
 #[test]
 fn lost_session_is_replaced_by_a_handoff() {
-    let (stage, server) = orphaned_run(&BYPASS);
+    let (stage, server) = orphaned_run(STEPS, &BYPASS);
     kill_agent(&stage.only_run());
     fs::remove_dir_all(stage.user_home().join(".claude/acp")).expect("there are sessions");
     let output = recover(&stage, &server, &[]).output();
@@ -291,7 +293,7 @@ fn lost_session_is_replaced_by_a_handoff() {
 #[test]
 fn stalled_agent_is_stopped_and_resumed() {
     let (stage, server) = (Stage::new(), Server::start(HANGS));
-    let args = [BYPASS[0], BYPASS[1], "--stall-timeout", "1s"];
+    let args = [BYPASS[0], BYPASS[1], "--stall-timeout", "8s"];
     let envelope = run(&stage, &server, &args).output().envelope(0);
     assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
     assert!(journal(&stage).contains(r#""fault":"stalled""#));
@@ -332,7 +334,7 @@ fn agent_that_stops_is_prompted_in_its_open_session() {
 
 #[test]
 fn idle_agent_without_a_supervisor_is_ended_by_the_next_one() {
-    let (stage, server) = orphaned_run(&BYPASS);
+    let (stage, server) = orphaned_run(STEPS, &BYPASS);
     wait_until("the turn ends", || stream(&stage, 1).contains(r#""stopReason":"end_turn""#));
     let output = recover(&stage, &server, &[]).output();
     assert_done(&stage, &output.envelope(0), 1);

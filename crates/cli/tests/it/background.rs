@@ -3,7 +3,7 @@
 
 use crate::call::{Running, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover};
+use crate::recovering::{kill_agent, play_with_each_agent, prompt_of, recover, release};
 use crate::server::Server;
 use longhaul_core::{AttemptEnd, PromptKind, Record, StopCause};
 use longhaul_store::Journal;
@@ -37,8 +37,8 @@ My work is saved.
     )
 }
 
-/// A command that outlasts the background wait.
-const ENDS: &str = "sleep 4; echo trained > trained";
+/// A command that outlasts the background wait. It ends after [`release`].
+const ENDS: &str = "until test -e go; do sleep 0.1; done; echo trained > trained";
 /// A command that never ends on its own and prints its progress.
 const ENDLESS: &str = "echo step 1; echo step 2; sleep 600";
 
@@ -104,6 +104,9 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         assert!(activity.ends_with(&format!("; in the background: {ENDS}")), "{activity}");
         let explanation = stage.longhaul(["why", "@"]).output().stdout.replace("\n      ", " ");
         assert!(explanation.contains(&format!("; in the background: {ENDS}")), "{explanation}");
+        let results = || stream(stage).matches(r#""type":"result""#).count();
+        wait_until("the nudge is answered", || results() == 2);
+        release(stage);
 
         let envelope = run.output().envelope(0);
         assert_eq!(envelope["result"], "All is done.", "{envelope}");
@@ -125,7 +128,7 @@ fn keep_going_waits_for_background_work_and_the_model_is_notified() {
         let completed = r#""subtype":"task_notification""#;
         assert!(stream(stage).lines().any(|line| line.contains(completed) && line.contains("completed")));
         // The task, the question, the notification, the nudge, the finish, and its confirmation.
-        assert_eq!(stream(stage).matches(r#""type":"result""#).count(), 5);
+        assert_eq!(results(), 5);
     });
 }
 
@@ -150,7 +153,7 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
         &training_scenario(ENDLESS),
         "stopping background work at a limit",
         |stage, agent, server| {
-            let limited = ["--time-limit", "12s", "--output-format", "json"];
+            let limited = ["--time-limit", "20s", "--wrap-up-reserve", "10s", "--output-format", "json"];
             let output = start(stage, agent, server, &[&KEEP_GOING[..], &limited].concat()).output();
             let envelope = output.envelope(22);
             assert_eq!(envelope["run"]["limit"], "time", "{envelope}");

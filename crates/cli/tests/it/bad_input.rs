@@ -295,7 +295,7 @@ fn pipes_and_devices_are_rejected_as_input_files() {
         let output = stage.longhaul(args).env("LONGHAUL_AGENT_PATH", stage.agent()).output();
         assert!(matches!(output.code, 2 | 25), "{args:?}: {output:?}");
         output.assert_error(&["this is a pipe or a device", "hint:"]);
-        assert!(output.duration < Duration::from_secs(5), "{args:?}: {output:?}");
+        assert!(output.duration < Duration::from_secs(60), "{args:?}: {output:?}");
     };
     for path in [fifo.as_str(), "/dev/zero"] {
         assert_file_rejected(&["run", "--prompt-file", path]);

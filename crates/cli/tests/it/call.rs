@@ -100,6 +100,7 @@ impl Call {
         self.command.args(&self.args);
         let called = (self.command.get_program() == LONGHAUL).then(|| self.called());
         self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let started_at = Instant::now();
         let mut child = self.command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("stdin is piped");
         // A program that does not read its input closes it.
@@ -107,13 +108,7 @@ impl Call {
         drop(stdin);
         let stdout = read_to_end_in_thread(child.stdout.take().expect("stdout is piped"));
         let stderr = read_to_end_in_thread(child.stderr.take().expect("stderr is piped"));
-        Running {
-            child: Some(child),
-            stdout: Some(stdout),
-            stderr: Some(stderr),
-            started_at: Instant::now(),
-            called,
-        }
+        Running { child: Some(child), stdout: Some(stdout), stderr: Some(stderr), started_at, called }
     }
 
     pub fn output(self) -> Output {

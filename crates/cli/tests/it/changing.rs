@@ -3,7 +3,7 @@
 
 use crate::call::Output;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, orphaned_run, play_with_each_agent, run_to_mid_tool};
+use crate::recovering::{held_steps, orphaned_run, play_with_each_agent, release, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use serde_json::{Value, json};
 
@@ -105,7 +105,7 @@ fn invalid_changes_are_usage_errors() {
 
 #[test]
 fn second_run_in_a_directory_causes_a_warning() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let first = run_to_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
     let other = Server::start(WORK);
@@ -113,6 +113,7 @@ fn second_run_in_a_directory_causes_a_warning() {
     let second = stage.run(&stage.agent(), &base_args).against(&other).output();
     assert!(second.stderr.contains(&format!("another run, {id}, works in this directory")), "{second:?}");
     second.envelope(0);
+    release(&stage);
     first.output().envelope(0);
     let alone = stage.run(&stage.agent(), &base_args).against(&other).output();
     assert!(!alone.stderr.contains("another run"), "{alone:?}");

@@ -54,7 +54,7 @@ fn false_done_claim_is_rejected_by_the_check() {
 /// The check passes only if its own output becomes shorter while it runs.
 #[test]
 fn long_output_is_shortened_while_the_check_runs() {
-    let check = "yes | head -c 80000000; for i in $(seq 100); do test $(stat -L -c %s /proc/self/fd/2) -lt 2000000 && exit; sleep 0.1; done; exit 1";
+    let check = "yes | head -c 80000000; for i in $(seq 900); do test $(stat -L -c %s /proc/self/fd/2) -lt 2000000 && exit; sleep 0.1; done; exit 1";
     play_with_each_agent("All is done.", "a check that prints very much", |stage, agent, server| {
         run(stage, agent, server, &["--check", check, "--max-failed-checks", "1"], 0);
         let output = fs::read_to_string(stage.only_run().check_output_path(1)).expect("the output is stored");
@@ -161,7 +161,7 @@ fn hanging_check_is_stopped_with_its_processes() {
         fs::read_to_string(stage.only_run().path().join("checks/001.log")).expect("the check has a log");
     assert!(log.ends_with("longhaul stopped this check: it took longer than 1s\n"), "{log}");
     let why = stage.longhaul(["why", "@", "--output-format", "text"]).output().stdout;
-    assert!(why.contains("check 1 timed out (1"), "{why}");
+    assert!(why.contains("check 1 timed out ("), "{why}");
 }
 
 #[test]

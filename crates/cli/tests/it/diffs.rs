@@ -3,7 +3,7 @@
 
 use crate::call::{Output, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{STEPS, play_with_each_agent, recover, run_to_mid_tool};
+use crate::recovering::{held_steps, play_with_each_agent, recover, release, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use crate::transfer::{files, shell};
 use expect_test::{Expect, expect};
@@ -293,9 +293,7 @@ fn run_works_without_git_and_diff_names_alternatives() {
 
 #[test]
 fn unfinished_run_is_compared_with_the_current_workspace() {
-    // Long enough to call `diff` in the meantime.
-    let work = STEPS.replace("sleep 2", "sleep 6");
-    play_with_each_agent(&work, "the diff of an unfinished run", |stage, agent, server| {
+    play_with_each_agent(&held_steps(), "the diff of an unfinished run", |stage, agent, server| {
         shell(stage, &stage.work(), REPOSITORY);
         let run = run_to_mid_tool(stage, agent, server);
         let unfinished = diff(stage, &[]);
@@ -307,18 +305,19 @@ fn unfinished_run_is_compared_with_the_current_workspace() {
         );
         assert_eq!(json(stage, &[])["to"]["live"], true);
         run.kill();
+        release(stage);
         // The first supervisor recorded the start, and the last one records the end.
         recover(stage, server, &[]).output().envelope(0);
         let names = text(stage, &["--name-only"]);
-        assert_eq!(names, "started\nsteps\n");
+        assert_eq!(names, "go\nstarted\nsteps\n");
         let started_at = json(stage, &[])["from"]["at"].clone();
 
         let resumed = stage.longhaul(["resume", "@", "--repeat-task"]).against(server).output();
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let diff = json(stage, &[]);
         assert_eq!((&diff["from"]["at"], &diff["to"]["live"]), (&started_at, &false.into()), "{diff}");
-        assert_eq!(changed_files(&diff), "added started, added steps");
-        shell(stage, &stage.work(), "rm started steps");
+        assert_eq!(changed_files(&diff), "added go, added started, added steps");
+        shell(stage, &stage.work(), "rm go started steps");
         assert_eq!(text(stage, &["--name-only"]), names, "a later removal does not count");
     });
 }
@@ -361,21 +360,23 @@ fn takeover_finishes_recording_the_changes() {
 
 #[test]
 fn slow_git_does_not_delay_the_run() {
-    let stage = Stage::new();
-    shell(&stage, &stage.work(), &format!("{REPOSITORY}; touch ../hold"));
-    let path = slow_git(&stage, 600);
-    let server = Server::start(&scenario_with_command("echo new > new; rm ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).output().code, 0);
-    let output = diff(&stage, &[]);
+    // Git hangs before the first run and after the second one, at the same time.
+    let (at_start, at_end) = (Stage::new(), Stage::new());
+    shell(&at_start, &at_start.work(), &format!("{REPOSITORY}; touch ../hold"));
+    shell(&at_end, &at_end.work(), REPOSITORY);
+    let servers = ["echo new > new; rm ../hold", "echo new > new; touch ../hold"]
+        .map(|command| Server::start(&scenario_with_command(command)));
+    let start = |stage: &Stage, server: &Server| {
+        let path = slow_git(stage, 600);
+        stage.run(&stage.agent(), &BASE_ARGS).against(server).env("PATH", path).start()
+    };
+    let runs = [start(&at_start, &servers[0]), start(&at_end, &servers[1])];
+    assert_eq!(runs.map(|run| run.output().code), [0, 0]);
+
+    let output = diff(&at_start, &[]);
     assert_eq!(output.code, 2, "{output:?}");
     output.assert_error(&["git took too long", "longhaul logs "]);
-
-    let stage = Stage::new();
-    shell(&stage, &stage.work(), REPOSITORY);
-    let path = slow_git(&stage, 600);
-    let server = Server::start(&scenario_with_command("echo new > new; touch ../hold"));
-    assert_eq!(stage.run(&stage.agent(), &BASE_ARGS).against(&server).env("PATH", path).output().code, 0);
-    let output = diff(&stage, &["--name-only"]);
+    let output = diff(&at_end, &["--name-only"]);
     assert_eq!(output.stdout, "new\n", "{output:?}");
     assert!(output.stderr.contains("(git took too long"), "{output:?}");
 }

@@ -4,7 +4,7 @@
 use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::paging::run_on_terminal;
-use crate::recovering::{STEPS, orphaned_run, run_to_mid_tool};
+use crate::recovering::{held_steps, orphaned_run, release, run_to_mid_tool};
 use crate::server::{Server, WORK};
 use rustix::process::Signal;
 use std::fs;
@@ -49,7 +49,7 @@ fn read_only_commands_default_to_the_last_run() {
 
 #[test]
 fn detaching_says_run_continues() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let events = stage.folder().join("events.jsonl");
     let attached = stage.longhaul(["attach", "--events"]).args([&events]).start();
@@ -62,6 +62,7 @@ fn detaching_says_run_continues() {
         &detached,
         &[&format!("run {id} continues"), &format!("stop it with `longhaul cancel {id}`")],
     );
+    release(&stage);
     run.output().envelope(0);
 }
 

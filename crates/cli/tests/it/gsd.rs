@@ -659,15 +659,20 @@ fn second_command_on_a_project_waits_or_is_refused() {
     let refused = gsd(&stage, &agent, &server, &["plan-phase", "1", "--no-wait"]).output();
     refused.envelope(25);
     refused.assert_error(&["another `longhaul gsd` command works on", "without --no-wait"]);
-    let second = gsd(&stage, &agent, &server, &["plan-phase", "1"]).start();
+    // Its stderr can be read while it waits.
+    let shell = ["-c", "exec \"$@\" 2> ../second.err", "sh", LONGHAUL, "gsd"];
+    let second = with_agent(stage.program("sh").args(shell), &stage, &agent, &server, &["plan-phase", "1"]);
+    let second = second.start();
     let elsewhere = planned();
     let other = gsd(&elsewhere, &agent, &server, &["plan-phase", "1"]).output().envelope(0);
     assert_eq!(other["result"], "Phase 1 is already planned: 2 plans.");
+    let stderr = || fs::read_to_string(stage.folder().join("second.err")).unwrap_or_default();
+    wait_until("the second command waits", || {
+        stderr().contains("waiting for another `longhaul gsd` command")
+    });
     kill_agent(&stage.only_run());
     first.output().envelope(0);
-    let second = second.output();
-    assert!(second.stderr.contains("waiting for another `longhaul gsd` command"), "{second:?}");
-    second.envelope(0);
+    second.output().envelope(0);
 }
 
 #[test]

@@ -4,8 +4,8 @@
 use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
-    agent_pid, assert_done, has_exited, kill_agent, play_with_each_agent, recover, run_to_mid_tool_with,
-    slow_step_then, steps, wait_for_agent_exit, with_each_agent,
+    agent_pid, assert_done, endless_steps, has_exited, kill_agent, play_with_each_agent, recover,
+    run_to_mid_tool_with, slow_step_then, steps, wait_for_agent_exit, with_each_agent,
 };
 use crate::server::Server;
 use longhaul_store::WatchdogStop;
@@ -135,8 +135,10 @@ fn guarded_agent_is_adopted_during_a_tool_call() {
 /// The agent's input is still open, so the agent does not exit on its own.
 #[test]
 fn result_of_an_orphaned_guarded_agent_is_accepted() {
+    // Its last answer arrives after the death of the second supervisor.
+    let late = "[[fault]]\nturn = 3\nhold = { for_s = 3 }\n";
     play_with_each_agent(
-        &slow_step_then(WRITES),
+        &(slow_step_then(WRITES) + late),
         "a guarded agent that finished alone",
         |stage, agent, server| {
             run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
@@ -160,7 +162,8 @@ fn result_of_an_orphaned_guarded_agent_is_accepted() {
 
 #[test]
 fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
-    with_each_agent("the death of a guarded agent and its supervisor", |stage, agent, server| {
+    let description = "the death of a guarded agent and its supervisor";
+    play_with_each_agent(&endless_steps(), description, |stage, agent, server| {
         run_to_mid_tool_with(stage, agent, server, &GUARDED).kill();
         kill_agent(&stage.only_run());
         let output = recover(stage, server, &[]).output();
@@ -171,7 +174,7 @@ fn session_continues_after_a_guarded_agent_and_its_supervisor_died() {
 
 #[test]
 fn guarded_run_can_be_cancelled() {
-    with_each_agent("cancelling a guarded run", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "cancelling a guarded run", |stage, agent, server| {
         let run = run_to_mid_tool_with(stage, agent, server, &GUARDED);
         assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         let envelope = run.output().envelope(130);
@@ -195,7 +198,7 @@ fn orphaned_run_waiting_at_a_guard_can_be_cancelled() {
 #[test]
 fn watchdog_stops_an_agent_waiting_at_a_guard_and_the_run_recovers() {
     with_each_agent("an orphaned agent at a guard", |stage, agent, server| {
-        let args = [GUARDED, ["--orphan-timeout", "3s"]].concat();
+        let args = [GUARDED, ["--orphan-timeout", "7s"]].concat();
         run_to_mid_tool_with(stage, agent, server, &args).kill();
         let run = stage.only_run();
         let agent = agent_pid(&run);

@@ -2,7 +2,7 @@
 
 use crate::call::Call;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, assert_done, kill_agent, run_to_mid_tool_with};
+use crate::recovering::{STEPS, assert_done, held_steps, kill_agent, release, run_to_mid_tool_with};
 use crate::research;
 use crate::server::Server;
 use longhaul_store::{Argv, Home, RunDir};
@@ -109,7 +109,7 @@ fn copied_home_answers_from_itself() {
 
 #[test]
 fn copy_of_a_live_run_does_not_affect_its_agent() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let live = run_to_mid_tool_with(&stage, &stage.agent(), &server, &[]);
     let copy = stage.folder().join("copy");
     let copied = Command::new("cp").arg("-a").args([&stage.home(), &copy]).status().expect("there is cp");
@@ -123,6 +123,7 @@ fn copy_of_a_live_run_does_not_affect_its_agent() {
             &format!("longhaul attach {original}"),
         ]);
     }
+    release(&stage);
     assert_done(&stage, &live.output().envelope(0), 1);
     fs::remove_dir_all(copy).expect("the test owns the file");
 }

@@ -3,7 +3,7 @@
 
 use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
-use crate::recovering::{play_with_each_agent, recover};
+use crate::recovering::{play_with_each_agent, recover, release};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record};
 use longhaul_store::Journal;
@@ -138,10 +138,13 @@ fn idle_model_fails_the_run() {
 #[test]
 fn keep_going_continues_after_a_takeover() {
     let stage = Stage::new();
-    let server = Server::start(&stopping_scenario(5));
+    let scenario =
+        stopping_scenario(5).replace("$ echo 3 ", "$ until test -e go; do sleep 0.1; done; echo 3 ");
+    let server = Server::start(&scenario);
     let started = stage.run(&stage.agent(), &BASE_ARGS).against(&server).start();
     wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
+    release(&stage);
     let envelope = recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert_eq!(steps(&stage), 5);

@@ -5,7 +5,7 @@ use crate::call::{Output, wait_until};
 use crate::harness::Stage;
 use crate::output::redacted;
 use crate::paging::run_on_terminal;
-use crate::recovering::{STEPS, recover, run_to_mid_tool, slow_step_then};
+use crate::recovering::{held_steps, recover, release, run_to_mid_tool, slow_step_then};
 use crate::server::{Server, WORK};
 use expect_test::expect;
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn listed_run_has_every_field_for_programs() {
 
 #[test]
 fn status_reports_running_and_orphaned_runs() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let none = stage.longhaul(["status", "--output-format", "text"]).output();
     assert_eq!(
         (none.code, none.stdout.as_str()),
@@ -149,8 +149,9 @@ fn status_reports_running_and_orphaned_runs() {
     let running = run_to_mid_tool(&stage, &stage.agent(), &server);
     let status = || json(&stage.longhaul(["status"]).output());
     assert_eq!(status()["running"], 1);
-    let activity = status()["runs"][0]["activity"].clone();
-    assert!(activity.as_str().is_some_and(|text| text.starts_with("Bash: ")), "{activity}");
+    wait_until("the tool is shown", || {
+        status()["runs"][0]["activity"].as_str().is_some_and(|text| text.starts_with("Bash: "))
+    });
     let text = stage.longhaul(["status"]).with_text_output().output().stdout;
     assert!(text.lines().nth(2).is_some_and(|line| line.starts_with("  Bash: ")), "{text}");
     assert_eq!(ids(&stage, &["--state", "running"]).len(), 1);
@@ -162,6 +163,7 @@ fn status_reports_running_and_orphaned_runs() {
     let id = report["runs"][0]["id"].as_str().expect("an id").to_owned();
     assert_eq!(report["runs"][0]["next"], format!("longhaul recover {id}"));
     assert_eq!(ids(&stage, &["--state", "orphaned"]), [id]);
+    release(&stage);
     recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(status()["runs"], Value::Array(Vec::new()));
     assert_eq!(ids(&stage, &["--state", "done"]).len(), 1);

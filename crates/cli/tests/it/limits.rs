@@ -147,7 +147,7 @@ fn prompts_since(server: &Server, before: usize) -> Vec<String> {
 #[test]
 fn resuming_omits_the_wrap_up_prompt() {
     play_with_each_agent(&long_scenario(), "a resume after a wrap-up", |stage, agent, server| {
-        let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
+        let limits = ["--time-limit", "16s", "--wrap-up-reserve", "8s"];
         let limited = run(stage, agent, server, &limits, 22);
         assert_wrapped_up(stage, &limited, "time");
         let before = server.api.request_log().requests.len();
@@ -208,7 +208,7 @@ times = 1
 status = { code = 529 }
 ";
     play_with_each_agent(scenario, "two wrap-ups", |stage, agent, server| {
-        let limits = ["--time-limit", "20s", "--wrap-up-reserve", "10s", "--inner-retries", "0"];
+        let limits = ["--time-limit", "24s", "--wrap-up-reserve", "12s", "--inner-retries", "0"];
         let limited = run(stage, agent, server, &limits, 22);
         assert_eq!(limited["run"]["attempts"], 2, "{limited}");
         assert!(stage.work().join("saved").exists());
@@ -236,19 +236,19 @@ fn resuming_omits_a_custom_wrap_up_prompt() {
 #[test]
 fn time_limit_ends_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a time limit", |stage, agent, server| {
-        let limits = ["--time-limit", "9s", "--wrap-up-reserve", "5s"];
+        let limits = ["--time-limit", "16s", "--wrap-up-reserve", "8s"];
         let envelope = run(stage, agent, server, &limits, 22);
         assert_eq!(envelope["run"]["outcome"], "out_of_time");
         assert_wrapped_up(stage, &envelope, "time");
         let active = envelope["run"]["active_ms"].as_u64().expect("a number");
-        assert!((3_900..9_000 + 3_000).contains(&active), "{active} ms");
+        assert!((7_900..16_000 + 3_000).contains(&active), "{active} ms");
     });
 }
 
 #[test]
 fn wall_limit_ends_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a wall limit", |stage, agent, server| {
-        let envelope = run(stage, agent, server, &["--wall-limit", "15s", "--wrap-up-reserve", "8s"], 22);
+        let envelope = run(stage, agent, server, &["--wall-limit", "18s", "--wrap-up-reserve", "9s"], 22);
         assert_wrapped_up(stage, &envelope, "wall");
     });
 }

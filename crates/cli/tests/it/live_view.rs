@@ -2,7 +2,7 @@
 
 use crate::call::wait_until;
 use crate::harness::Stage;
-use crate::recovering::{STEPS, run_to_mid_tool_with, with_each_agent};
+use crate::recovering::{endless_steps, held_steps, play_with_each_agent, release, run_to_mid_tool_with};
 use crate::script;
 use crate::server::{Server, WORK};
 use crate::terminal::Terminal;
@@ -37,7 +37,7 @@ fn run(stage: &Stage, args: &[&str]) -> Vec<String> {
 
 #[test]
 fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
-    with_each_agent("the live view of a run", |stage, agent, server| {
+    play_with_each_agent(&held_steps(), "the live view of a run", |stage, agent, server| {
         let args = run_with(stage, agent, &["--budget", "5", "--time-limit", "1h"]);
         let mut terminal = Terminal::start(stage, server, &args, (80, 24));
         // The message with the tool call ends a moment after the call starts.
@@ -47,7 +47,7 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
         let rows = terminal.rows();
         let view = rows.iter().position(|row| row.starts_with("nightly (one): working, "));
         let view = &rows[view.expect("the state is shown")..];
-        let tool = "  Bash: test -e started && exit 0; touch started; sleep 2; echo two >> steps";
+        let tool = "  Bash: test -e started && exit 0; touch started; until test -e go; do ";
         assert!(view[1].starts_with(tool), "{rows:?}");
         assert!(view[2].contains("turns, ") && view[2].contains(" tokens, $"), "{rows:?}");
         // The percentage of the budget depends on the agent.
@@ -56,6 +56,7 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
             "{rows:?}"
         );
         assert!(view[4..].iter().all(String::is_empty), "{rows:?}");
+        release(stage);
         assert_eq!(terminal.wait(), Some(0));
         let rows = terminal.rows();
         assert!(terminal.shows("All three steps are taken.") && !terminal.shows("working"), "{rows:?}");
@@ -66,20 +67,21 @@ fn terminal_shows_the_running_tool_then_a_clean_screen_and_a_summary() {
 
 #[test]
 fn resized_terminal_is_redrawn_without_wrapped_lines() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &["--budget", "5"]), (120, 24));
-    wait_until("the tool is shown", || terminal.shows("echo two >> steps"));
+    wait_until("the tool is shown", || terminal.shows("until test -e go"));
     terminal.resize((50, 24));
-    wait_until("the tool is truncated", || terminal.shows("touch start") && !terminal.shows("echo two"));
+    wait_until("the tool is truncated", || terminal.shows("touch start") && !terminal.shows("until"));
     let rows = terminal.rows();
     assert!(rows[0].starts_with("nightly (one): working"), "{rows:?}");
     assert!(rows[3].starts_with("  budget 0%") && rows[4].is_empty(), "{rows:?}");
+    release(&stage);
     assert_eq!(terminal.wait(), Some(0));
 }
 
 #[test]
 fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&endless_steps()));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
     wait_until("the tool is shown", || terminal.shows("Bash: test -e started"));
     // A terminal prints `^C` at its cursor.
@@ -98,7 +100,7 @@ fn first_ctrl_c_explains_the_second_and_leaves_a_clean_screen() {
 fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
     let stage = Stage::new();
     let mut scenario =
-        script::scenario(&format!("{WORK}[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 6 }}\n"));
+        script::scenario(&format!("{WORK}[[fault]]\nturn = 2\nusage_limit = {{ reset_s = 15 }}\n"));
     scenario.auth = Auth::Oauth;
     let server = Server::play(&scenario);
     let args = ["--inner-retries", "0"];
@@ -126,7 +128,7 @@ fn wait_is_shown_with_its_end_and_reason_on_every_screen() {
 
 #[test]
 fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let mut watching =
         Terminal::start(&stage, &server, &["status".to_owned(), "--watch".to_owned()], (80, 24));
     let mut terminal = Terminal::start(&stage, &server, &run(&stage, &[]), (80, 24));
@@ -154,6 +156,7 @@ fn suspended_and_orphaned_runs_stay_on_the_screen_with_their_next_command() {
     });
     watching.signal(Signal::INT);
     assert_eq!(watching.wait(), Some(130));
+    release(&stage);
     stage.longhaul(["recover"]).against(&server).output().envelope(0);
 }
 

@@ -15,7 +15,6 @@ use serde_json::Value;
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 const PROMPT: [&str; 5] = ["p", "--permission-mode", "bypassPermissions", "--retry-base", "50ms"];
 /// The API is overloaded once, at the second answer.
@@ -147,7 +146,7 @@ fn follow_continues_across_attempts() {
     let work = format!("{STEPS}\n[[fault]]\nturn = 4\ntimes = 1\nstatus = {{ code = 529 }}\n");
     play_with_each_agent(&work, "logs --follow across attempts", |stage, agent, server| {
         // The wait is long enough for its line to be printed on a busy machine.
-        let backoff = ["--inner-retries", "0", "--retry-base", "2s", "--retry-jitter", "none"];
+        let backoff = ["--inner-retries", "0", "--retry-base", "5s", "--retry-jitter", "none"];
         let run = stage.run(agent, &PROMPT[..3]).args(backoff).against(server).start();
         wait_until("the tool runs", || stage.work().join("started").exists());
         let (followed, raw) = (follow(stage, &[]), follow(stage, &["--raw"]));
@@ -264,11 +263,9 @@ fn large_conversation_is_streamed() {
         }
     }
     for args in ["", "--raw", "--output-format stream-json", "--follow", "--raw --follow"] {
-        let script = format!("ulimit -v 300000; {LONGHAUL} logs @ {args} | head -n 1");
-        let started = Instant::now();
+        // Printing all of it takes several seconds of the processor's time.
+        let script = format!("ulimit -v 300000; ulimit -t 1; {LONGHAUL} logs @ {args} | head -n 1");
         let output = stage.program("bash").args(["-c", &script]).output();
-        // Ten times the duration on an idle machine.
-        assert!(started.elapsed() < Duration::from_secs(1), "{args}: {:?}", started.elapsed());
         assert_eq!(
             (output.code, output.stdout.lines().count(), output.stderr.as_str()),
             (0, 1, ""),

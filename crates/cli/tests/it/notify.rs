@@ -93,7 +93,7 @@ fn recovered_and_resumed_runs_send_notifications() {
 fn notifies_of_outcome_once_after_recovery() {
     let stage = Stage::new();
     let server = Server::start(WORK);
-    run_work(&stage, &["--notify", "cat >> received"]).envelope(0);
+    let first = run_work(&stage, &["--notify", "cat >> received"]).envelope(0)["duration_ms"].as_u64();
     let run = stage.only_run();
     // First a supervisor that died after the notification, then one that died before it.
     fs::remove_file(run.status_path()).expect("the file exists");
@@ -107,7 +107,7 @@ fn notifies_of_outcome_once_after_recovery() {
     let envelope = recover(&stage, &server, &[]).output().envelope(0);
     assert_eq!(received(&stage).len(), 2);
     // The time since the end is no work.
-    assert!(envelope["duration_ms"].as_u64().is_some_and(|span| span < 1500), "{envelope}");
+    assert!(envelope["duration_ms"].as_u64() < first.map(|span| span + 1500), "{envelope}");
     assert_eq!(fs::read(run.path().join("logs/session.json")).expect("the file exists"), finished);
 }
 
@@ -331,9 +331,7 @@ fn desktop_receives_the_outcome() {
 #[test]
 fn failed_notification_is_reported_and_run_succeeds() {
     let stage = Stage::new();
-    let (listener, address) = listener();
-    drop(listener);
-    let output = run_work(&stage, &["--notify", &format!("ntfy:http://{address}/my-topic")]);
+    let output = run_work(&stage, &["--notify", "ntfy:http://127.0.0.1:1/my-topic"]);
     output.envelope(0);
     assert!(output.stderr.contains("failed (outcome): it exited with 7"), "{output:?}");
 }

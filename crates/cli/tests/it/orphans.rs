@@ -4,7 +4,9 @@
 
 use crate::call::{Running, wait_until};
 use crate::harness::Stage;
-use crate::recovering::{agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps};
+use crate::recovering::{
+    agent_pid, assert_done, has_exited, recover, run_to_mid_tool, steps, wait_for_takeover,
+};
 use crate::server::Server;
 use crate::stopping::OUTAGE;
 use crate::tidy;
@@ -147,7 +149,9 @@ fn recovering_supervisor_has_its_own_watchdog() {
     let first = watchdog(&stage);
     supervisor.kill();
     let agent = agent_pid(&stage.only_run());
-    let (recovered, started) = (recover(&stage, &server, &["@"]), Instant::now());
+    let recovered = recover(&stage, &server, &["@"]);
+    wait_for_takeover(&stage);
+    let started = Instant::now();
     wait_until("the first watchdog has exited", || has_exited(first));
     assert!(started.elapsed() < SOON, "{:?}", started.elapsed());
     let second = watchdog(&stage);

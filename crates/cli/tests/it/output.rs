@@ -53,8 +53,8 @@ fn stream_json_prints_one_object_per_line() {
 #[test]
 fn reader_that_does_not_read_does_not_stop_the_supervisor() {
     let stage = Stage::new();
-    // More than a pipe holds, but all of it arrives before the time limit.
-    let text = format!("\n{}\n$ sleep 60\nNever.\n", "word ".repeat(60_000));
+    // More than a pipe holds. The turn limit ends the run after it.
+    let text = format!("\n{}\n$ true\nNever.\n", "word ".repeat(60_000));
     let server = Server::start(&text);
     let home = stage.home().display().to_string();
     let reader = format!(
@@ -68,8 +68,9 @@ fn reader_that_does_not_read_does_not_stop_the_supervisor() {
         "p",
         "--permission-mode",
         "bypassPermissions",
-        "--time-limit",
-        "6s",
+        "--max-turns",
+        "1",
+        "--no-wrap-up",
         "--output-format",
         "stream-json",
     ];

@@ -26,7 +26,7 @@ name = "prove"
 needs = ["plan"]
 fan_out = { phase = "plan", pointer = "/lemmas" }
 prompt = "Prove {{ item }}."
-run = { check = ["! grep sorry L${LONGHAUL_RUN##*-}.lean"], stall_timeout = "6s" }
+run = { check = ["! grep sorry L${LONGHAUL_RUN##*-}.lean"], stall_timeout = "STALL" }
 "#;
 
 const PLAN: &str = "
@@ -87,7 +87,9 @@ fn check_provers(stage: &Stage, agent: &Path) {
     });
     let body = format!("case \"$LONGHAUL_RUN\" in {urls} esac; exec '{}' \"$@\"", agent.display());
     let routed = stage.script("routed", &body);
-    let file = stage.file("workflow.toml", WORKFLOW);
+    // Five real agents at once start slowly.
+    let stall_timeout = if agent.starts_with(stage.folder()) { "6s" } else { "16s" };
+    let file = stage.file("workflow.toml", WORKFLOW.replace("STALL", stall_timeout));
     let call = stage.longhaul(["loop", "--permission-mode", "bypassPermissions", "--preset", "drill"]);
     let call = call.args(["--memory-reserve", "0", "--agent-path"]).args([routed, file]);
     let running = call.against(&servers[0]).in_dir(&stage.work()).start();

@@ -31,6 +31,21 @@ $ grep -qs three steps || echo three >> steps
 All three steps are taken.
 ";
 
+/// Returns the steps with a second one that does not end on its own, for runs whose agent is stopped.
+pub fn endless_steps() -> String {
+    STEPS.replace("sleep 2", "tail -f /dev/null")
+}
+
+/// Returns the steps with a second one that ends after [`release`].
+pub fn held_steps() -> String {
+    STEPS.replace("sleep 2", "until test -e go; do sleep 0.1; done")
+}
+
+/// Lets a step that waits for the file `go` end.
+pub fn release(stage: &Stage) {
+    fs::write(stage.work().join("go"), "").expect("the stage is writable");
+}
+
 /// A slow step, then another turn and an answer.
 pub fn slow_step_then(next: &str) -> String {
     format!(
@@ -62,7 +77,12 @@ pub fn run_to_mid_tool(stage: &Stage, agent: &Path, server: &Server) -> Running 
 
 /// Returns a run whose supervisor was killed in the middle of its second step.
 pub fn orphaned_run() -> (Stage, Server, RunDir) {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    orphaned_run_of(STEPS)
+}
+
+/// Like [`orphaned_run`], with another scenario.
+pub fn orphaned_run_of(scenario: &str) -> (Stage, Server, RunDir) {
+    let (stage, server) = (Stage::new(), Server::start(scenario));
     run_to_mid_tool(&stage, &stage.agent(), &server).kill();
     let run = stage.only_run();
     (stage, server, run)
@@ -97,6 +117,14 @@ pub fn wait_for_agent_exit(run: &RunDir) {
     wait_until("the agent has exited", || has_exited(agent));
 }
 
+/// Waits until a supervisor has taken over the only run.
+pub fn wait_for_takeover(stage: &Stage) {
+    let journal = stage.only_run().journal_path();
+    wait_until("the run is taken over", || {
+        fs::read_to_string(&journal).is_ok_and(|text| text.contains("\"recovered\""))
+    });
+}
+
 /// Returns the prompt of an attempt.
 pub fn prompt_of(run: &RunDir, attempt: u32) -> String {
     run.attempt(attempt).prompt().expect("reading succeeds").expect("the attempt has a prompt")
@@ -128,9 +156,12 @@ pub fn assert_done(stage: &Stage, envelope: &Value, attempts: u32) {
 
 #[test]
 fn live_agent_is_adopted() {
-    with_each_agent("adopting an agent", |stage, agent, server| {
+    play_with_each_agent(&held_steps(), "adopting an agent", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
-        let output = recover(stage, server, &[]).output();
+        let recovery = recover(stage, server, &[]);
+        wait_for_takeover(stage);
+        release(stage);
+        let output = recovery.output();
         assert_done(stage, &output.envelope(0), 1);
         assert_eq!(steps(stage), "one\ntwo\nthree\n");
         assert_eq!(server.api.request_log().model_requests(), 4, "a turn was requested again");
@@ -161,7 +192,8 @@ fn result_of_an_orphaned_agent_is_accepted() {
 
 #[test]
 fn session_continues_after_supervisor_and_agent_died() {
-    with_each_agent("the death of the agent and its supervisor", |stage, agent, server| {
+    let description = "the death of the agent and its supervisor";
+    play_with_each_agent(&endless_steps(), description, |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
         kill_agent(&stage.only_run());
         let output = recover(stage, server, &[]).output();
@@ -209,7 +241,7 @@ fn unrecorded_agent_is_adopted_in_a_session_from_outside() {
 /// A power cut empties files that were not flushed: all except the plan and the journal.
 #[test]
 fn files_emptied_by_a_power_cut_are_skipped() {
-    let (stage, server, run) = orphaned_run();
+    let (stage, server, run) = orphaned_run_of(&endless_steps());
     kill_agent(&run);
     for name in
         ["attempts/001/exit.json", "attempts/001/session.json", "attempts/001/argv.json", "status.json"]
@@ -260,7 +292,7 @@ fn lost_session_is_replaced_by_a_handoff() {
 
 #[test]
 fn supervised_run_is_not_recovered() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let id = stage.only_run().id().to_string();
     let rejected = recover(&stage, &server, &[&id]).output();
@@ -269,6 +301,7 @@ fn supervised_run_is_not_recovered() {
     let idle = recover(&stage, &server, &[]).output();
     assert_eq!((idle.code, idle.stdout.as_str()), (0, ""));
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");
+    release(&stage);
     assert_done(&stage, &run.output().envelope(0), 1);
 }
 
@@ -376,7 +409,7 @@ fn run_without_a_first_step_starts() {
 
 #[test]
 fn cancel_stops_a_run_of_another_process() {
-    with_each_agent("cancelling a run", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "cancelling a run", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
         let cancelled = stage.longhaul(["cancel", "@"]).output();
         assert_eq!(cancelled.code, 0, "{cancelled:?}");
@@ -394,7 +427,7 @@ fn cancel_stops_a_run_of_another_process() {
 
 #[test]
 fn cancel_stops_leftover_processes_of_an_orphaned_run() {
-    with_each_agent("cancelling an orphaned run", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "cancelling an orphaned run", |stage, agent, server| {
         for args in [&["cancel", "@"][..], &["cancel", "--now", "@"]] {
             let _ = fs::remove_file(stage.work().join("started"));
             run_to_mid_tool(stage, agent, server).kill();

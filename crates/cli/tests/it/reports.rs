@@ -1,11 +1,10 @@
 //! `longhaul report`: its content for finished runs, its destination, and its appearance in a browser.
 
 use crate::browser::Browser;
-use crate::call::{Output, wait_until};
+use crate::call::Output;
 use crate::harness::Stage;
-use crate::recovering::{agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, with_each_agent};
+use crate::recovering::{endless_steps, kill_agent, play_with_each_agent, run_to_mid_tool};
 use crate::server::{Server, WORK};
-use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -81,7 +80,7 @@ fn run_is_reported_as_page_text_and_json() {
 
 #[test]
 fn orphaned_run_needs_a_person() {
-    with_each_agent("a report of an orphaned run", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a report of an orphaned run", |stage, agent, server| {
         let supervisor = run_to_mid_tool(stage, agent, server);
         let id = stage.only_run().id().to_string();
         let assert_reported = |words: &str| {
@@ -91,10 +90,7 @@ fn orphaned_run_needs_a_person() {
         assert_reported("It is working.");
         supervisor.kill();
         assert_reported(&format!("$ longhaul recover {id}"));
-        let agent = agent_pid(&stage.only_run());
-        // The agent may have exited on its own by now.
-        let _ = kill_process(agent, Signal::KILL);
-        wait_until("the agent has exited", || has_exited(agent));
+        kill_agent(&stage.only_run());
         let output = stage.longhaul(["recover"]).against(server).output();
         assert_eq!(output.code, 0, "{output:?}");
         assert_reported("1 done, 0 failed");

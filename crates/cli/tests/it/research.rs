@@ -193,8 +193,8 @@ fn blocked_path_of_the_task_is_blocked_in_its_copy() {
 #[test]
 fn limited_run_resumes_with_more_and_finished_run_improves() {
     play_with_each_agent(&scenario(60), "research with a raised limit", |stage, agent, server| {
-        // Nine seconds, half of which is the reserve.
-        let args = ["--time_hours", "0.0025", "--model", "claude-sonnet-4-5"];
+        // Sixteen seconds, half of which is the reserve.
+        let args = ["--time_hours", "0.0045", "--model", "claude-sonnet-4-5"];
         let limited = research(stage, agent, server, &args).output().envelope(22);
         assert_eq!(limited["result"], "Committed, and stopping.", "{limited}");
         let run = stage.only_run();

@@ -5,7 +5,8 @@
 use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage};
 use crate::recovering::{
-    STEPS, agent_pid, assert_done, kill_agent, recover, run_to_mid_tool, steps, with_each_agent,
+    STEPS, agent_pid, assert_done, endless_steps, kill_agent, play_with_each_agent, recover, run_to_mid_tool,
+    steps,
 };
 use crate::server::Server;
 use crate::sweep;
@@ -50,7 +51,7 @@ fn assert_starts_with(session: &Path, saved: &[u8]) {
 
 #[test]
 fn moved_session_is_resumed_from_a_copy() {
-    with_each_agent("a moved session", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a moved session", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let moved =
             stage.user_home().join(".claude/projects/-elsewhere").join(session.file_name().expect("a name"));
@@ -70,7 +71,7 @@ fn moved_session_is_resumed_from_a_copy() {
 
 #[test]
 fn session_of_another_configuration_is_resumed_from_a_copy() {
-    with_each_agent("a session of another configuration", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a session of another configuration", |stage, agent, server| {
         let args = ["p", "--permission-mode", "bypassPermissions", "--preset", "drill"];
         let config = stage.folder().join("config");
         let run = stage.run(agent, &args).against(server).env("CLAUDE_CONFIG_DIR", &config).start();
@@ -85,7 +86,7 @@ fn session_of_another_configuration_is_resumed_from_a_copy() {
 
 #[test]
 fn damaged_session_is_resumed_from_a_repaired_copy() {
-    with_each_agent("a damaged session", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a damaged session", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let intact = fs::read(&session).expect("a session");
         let mut file = File::options().append(true).open(&session).expect("a session");
@@ -107,7 +108,7 @@ fn damaged_session_is_resumed_from_a_repaired_copy() {
 /// The agent writes its session late. Messages of its stream are neither requested nor executed again.
 #[test]
 fn unsaved_end_of_a_session_is_restored_from_the_stream() {
-    with_each_agent("a session without its end", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a session without its end", |stage, agent, server| {
         let session = kill_in_mid_tool(stage, agent, server);
         let saved = fs::read_to_string(&session).expect("a session");
         let unsaved: String = saved

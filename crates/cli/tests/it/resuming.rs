@@ -4,8 +4,8 @@
 use crate::call::{Output, wait_until};
 use crate::harness::{LONGHAUL, Stage, claude_code};
 use crate::recovering::{
-    STEPS, agent_pid, has_exited, play_with_each_agent, run_to_mid_tool, run_to_mid_tool_with, steps,
-    with_each_agent,
+    STEPS, agent_pid, endless_steps, has_exited, held_steps, play_with_each_agent, release, run_to_mid_tool,
+    run_to_mid_tool_with, steps, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use crate::tidy;
@@ -18,11 +18,6 @@ use std::path::PathBuf;
 
 // A busy machine can start an agent so slowly that the preset takes it for stalled. No test waits this long.
 const NO_STALLS: [&str; 4] = ["--stall-timeout", "5m", "--progress-timeout", "5m"];
-
-/// Returns the standard steps with a second one that only a cancellation ends, however late it arrives.
-fn endless_second_step() -> String {
-    STEPS.replace("sleep 2", "tail -f /dev/null")
-}
 
 fn resume(stage: &Stage, server: &Server, args: &[&str]) -> Output {
     stage.longhaul(["resume"]).args(args).against(server).output()
@@ -87,7 +82,7 @@ fn no_agent_works_while_the_files_show_an_earlier_outcome() {
 
 #[test]
 fn cancelled_run_resumes_as_the_same_run() {
-    play_with_each_agent(&endless_second_step(), "resuming a cancelled run", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "resuming a cancelled run", |stage, agent, server| {
         let run = run_to_mid_tool_with(stage, agent, server, &NO_STALLS);
         assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         let cancelled = run.output().envelope(130);
@@ -161,7 +156,7 @@ fn fork_is_a_separate_run() {
 
 #[test]
 fn unfinished_run_is_recovered_without_a_new_prompt() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let rejected = resume(&stage, &server, &["@"]);
     rejected.envelope(25);
@@ -173,6 +168,7 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
         rejected.envelope(25);
         rejected.assert_error(&["it has not finished", "longhaul recover"]);
     }
+    release(&stage);
     let output = resume(&stage, &server, &["@"]).envelope(0);
     assert_eq!(output["run"]["attempts"], 1);
     assert_eq!(steps(&stage), "one\ntwo\nthree\n");
@@ -181,7 +177,7 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
 
 #[test]
 fn resume_in_a_moved_workspace_needs_cwd() {
-    play_with_each_agent(&endless_second_step(), "a moved workspace", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a moved workspace", |stage, agent, server| {
         let run = run_to_mid_tool(stage, agent, server);
         assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
         run.output().envelope(130);

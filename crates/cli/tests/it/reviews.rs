@@ -230,8 +230,11 @@ fn workflow_names_the_cause_of_a_reviewers_wait() {
 
 #[test]
 fn hanging_reviewer_is_replaced() {
-    let stage =
-        verified_run("[[fault]]\nturn = 0\ntimes = 1\nsilence = {}\n", &["--review-timeout", "2s"], "review");
+    let stage = verified_run(
+        "[[fault]]\nturn = 0\ntimes = 1\nsilence = {}\n",
+        &["--review-timeout", "10s"],
+        "review",
+    );
     assert_eq!(shown(&stage)["checks"][0]["review"]["processes"], 2);
 }
 

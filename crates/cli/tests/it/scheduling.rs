@@ -2,9 +2,11 @@
 //!
 //! The commands on the documentation page about schedulers work as printed.
 
-use crate::call::{Call, Output, wait_until};
+use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::{STEPS, assert_done, run_to_mid_tool_with, steps, with_each_agent};
+use crate::recovering::{
+    STEPS, assert_done, held_steps, release, run_to_mid_tool_with, steps, with_each_agent,
+};
 use crate::server::Server;
 use crate::tidy;
 use rustix::process::Signal;
@@ -61,9 +63,17 @@ fn orphaned_run_is_recovered() {
     assert_done(&stage, &call(&stage, &stage.agent(), &server, &[]).output().envelope(0), 1);
 }
 
+/// Returns a second call, which follows the run.
+fn follow(stage: &Stage, server: &Server) -> Running {
+    let events = stage.folder().join("events");
+    let follower = call(stage, &stage.agent(), server, &["--events", &events.display().to_string()]).start();
+    wait_until("the run is followed", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
+    follower
+}
+
 #[test]
 fn running_run_is_followed() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
     let rejected = call(&stage, &stage.agent(), &server, &["--no-attach"]).output();
     assert_eq!(rejected.code, 25, "{rejected:?}");
@@ -71,7 +81,9 @@ fn running_run_is_followed() {
     let detached = call(&stage, &stage.agent(), &server, &["--detach"]).output();
     assert_eq!(detached.code, 0, "{detached:?}");
     assert!(detached.stdout.contains("nightly"), "{detached:?}");
-    let followed = call(&stage, &stage.agent(), &server, &[]).output().envelope(0);
+    let follower = follow(&stage, &server);
+    release(&stage);
+    let followed = follower.output().envelope(0);
     assert_done(&stage, &followed, 1);
     assert_eq!(run.output().envelope(0)["usage"], followed["usage"]);
 }
@@ -80,21 +92,20 @@ fn running_run_is_followed() {
 fn run_that_loses_its_supervisor_while_it_is_followed_is_recovered() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     let run = run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY);
-    let events = stage.folder().join("events");
-    let path = events.display().to_string();
-    let follower = call(&stage, &stage.agent(), &server, &["--events", &path]).start();
-    wait_until("the run is followed", || fs::metadata(&events).is_ok_and(|file| file.len() > 0));
+    let follower = follow(&stage, &server);
     run.kill();
     assert_done(&stage, &follower.output().envelope(0), 1);
 }
 
 #[test]
 fn simultaneous_starts_create_one_run() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let agent = stage.agent();
     let runs: Vec<_> = (0..4).map(|_| call(&stage, &agent, &server, &[]).start()).collect();
+    wait_until("the tool runs", || stage.work().join("started").exists());
     let rejected = call(&stage, &agent, &server, &["--no-attach"]).output();
     rejected.assert_error(&["run nightly is already running", "longhaul attach nightly"]);
+    release(&stage);
     for run in runs {
         let envelope = run.output().envelope(0);
         assert_eq!(envelope["run"]["id"], "nightly");
@@ -205,6 +216,8 @@ fn scheduled_stage() -> Stage {
         format!("--permission-mode bypassPermissions --preset drill --agent-path '{}'", agent.display());
     stage.script("bin/longhaul", &format!("exec '{LONGHAUL}' \"$@\" {flags}"));
     stage.script("bin/scontrol", "echo \"$@\" >> requeued");
+    // No day ends between two calls.
+    stage.script("bin/date", "echo 2026-11-22");
     fs::write(stage.work().join("task.md"), "p").expect("the stage is writable");
     let settings = stage.user_home().join(".config/longhaul");
     fs::create_dir_all(&settings).expect("the stage is writable");

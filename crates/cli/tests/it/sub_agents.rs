@@ -77,15 +77,16 @@ fn run_waits_for_a_sub_agent_and_counts_it() {
 #[test]
 fn sub_agent_that_died_with_its_agent_is_named_and_counted() {
     // With a result of the main agent, and without one.
-    for own_steps in ["", "I work, too.\n$ sleep 30\n"] {
+    for own_steps in ["", "I work, too.\n$ touch working; sleep 30\n"] {
         play(&delegating(own_steps, COUNTS), |stage, server, run| {
             let run = run(&[]);
             wait_until("the sub-agent works", || stage.work().join("counting").exists());
-            let is_waiting = || {
-                let stream = fs::read_to_string(stage.only_run().attempt(1).stream_path());
-                stream.is_ok_and(|stream| !own_steps.is_empty() || stream.contains(r#""type":"result""#))
-            };
-            wait_until("the main agent ended its turn", is_waiting);
+            let stream = || fs::read_to_string(stage.only_run().attempt(1).stream_path()).unwrap_or_default();
+            if own_steps.is_empty() {
+                wait_until("the main agent ended its turn", || stream().contains(r#""type":"result""#));
+            } else {
+                wait_until("the main agent works", || stage.work().join("working").exists());
+            }
             kill_agent(&stage.only_run());
             let envelope = run.output().envelope(0);
             assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
@@ -102,7 +103,7 @@ fn silent_sub_agent_is_a_stall() {
     let silence = "[[fault]]\nturn = 0\nsilence = { after = \"mid-text\" }\n";
     let scenario = delegating("", "I count, which takes more than one line.\n$ touch counted\n") + silence;
     play(&scenario, |stage, _, run| {
-        let output = run(&["--stall-timeout", "3s", "--background-wait", "1s"]).output();
+        let output = run(&["--stall-timeout", "8s", "--background-wait", "1s"]).output();
         let envelope = output.envelope(0);
         assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
         assert_eq!(stops(stage), [StopCause::Stalled], "{output:?}");

@@ -182,7 +182,10 @@ fn hanging_summary_is_stopped() {
 fn cancel_stops_a_summary_at_once() {
     with_each_agent("a cancelled summary", "fault = { silence = {} }", |stage, agent, server| {
         let run = run_to_mid_summary(stage, agent, server);
-        assert_eq!(stage.only_run().status().expect("a status").deadline, Some(DeadlineKind::SummaryTimeout));
+        wait_until("the status names the summary", || {
+            let status = stage.only_run().status();
+            status.is_ok_and(|status| status.deadline == Some(DeadlineKind::SummaryTimeout))
+        });
         run.signal(Signal::INT);
         let output = run.output();
         output.envelope(130);

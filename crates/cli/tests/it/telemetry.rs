@@ -7,7 +7,8 @@ use crate::call::{Call, Output, wait_until};
 use crate::collector::{Collector, Received, plain};
 use crate::harness::Stage;
 use crate::recovering::{
-    assert_done, play_with_each_agent, run_to_mid_tool, wait_for_agent_exit, with_each_agent,
+    assert_done, held_steps, play_with_each_agent, release, run_to_mid_tool, wait_for_agent_exit,
+    wait_for_takeover, with_each_agent,
 };
 use crate::server::{Server, WORK};
 use axum::http::StatusCode;
@@ -216,7 +217,7 @@ fn every_form_of_otlp_has_the_same_data() {
 
 #[test]
 fn trace_continues_after_takeover() {
-    with_each_agent("the trace after a takeover", |stage, agent, server| {
+    play_with_each_agent(&held_steps(), "the trace after a takeover", |stage, agent, server| {
         let collector = Collector::start();
         // Short export intervals, so that data arrives before the supervisor dies.
         let started = export_to(base_call(stage, agent, server), &collector)
@@ -234,8 +235,10 @@ fn trace_continues_after_takeover() {
             input.len() == 2 && input.iter().sum::<f64>() == counted
         });
         started.kill();
-        let output = export_to(stage.longhaul(["recover"]).against(server), &collector).output();
-        let envelope = output.envelope(0);
+        let recovery = export_to(stage.longhaul(["recover"]).against(server), &collector).start();
+        wait_for_takeover(stage);
+        release(stage);
+        let envelope = recovery.output().envelope(0);
         assert_done(stage, &envelope, 1);
         // A span that both supervisors sent is the same, and its usage is counted once.
         let mut spans: Vec<Span> = Vec::new();
@@ -247,11 +250,11 @@ fn trace_continues_after_takeover() {
         }
         assert!(spans.len() < collector.received().spans.len(), "the first supervisor sent nothing");
         expect![[r#"
-            invoke_workflow outcome=done output_tokens=98
-              invoke_agent claude output_tokens=98 [longhaul.recovered]
+            invoke_workflow outcome=done output_tokens=106
+              invoke_agent claude output_tokens=106 [longhaul.recovered]
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=28
                 execute_tool Bash
-                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=37
+                chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=45
                 execute_tool Bash
                 chat claude-sonnet-4-5 finish_reasons=tool_use output_tokens=27
                 execute_tool Bash

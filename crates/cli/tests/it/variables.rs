@@ -3,7 +3,8 @@
 use crate::call::wait_until;
 use crate::harness::Stage;
 use crate::recovering::{
-    STEPS, assert_done, kill_agent, orphaned_run, recover, run_to_mid_tool, steps, with_each_agent,
+    STEPS, assert_done, endless_steps, kill_agent, orphaned_run_of, play_with_each_agent, recover,
+    run_to_mid_tool, steps, with_each_agent,
 };
 use crate::server::Server;
 use crate::workflows::{SLOW_SCRIPT, only_workflow, start_slow};
@@ -28,7 +29,7 @@ fn recoverable_runs(stage: &Stage) -> String {
 
 #[test]
 fn run_without_its_variables_stays_recoverable() {
-    with_each_agent("a recovery without a key", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "a recovery without a key", |stage, agent, server| {
         let run = run_without_processes(stage, agent, server);
         let journal = fs::read(run.journal_path()).expect("a journal");
         for args in [&[][..], &["@"]] {
@@ -104,7 +105,7 @@ fn live_agent_is_followed_without_its_variables() {
 
 #[test]
 fn agent_is_not_restarted_without_its_variables() {
-    let (stage, server, run) = orphaned_run();
+    let (stage, server, run) = orphaned_run_of(&endless_steps());
     let dead_supervisor = run.status().expect("a status").supervisor_pid;
     let following = stage.longhaul(["recover"]).start();
     wait_until("a supervisor follows the agent", || {

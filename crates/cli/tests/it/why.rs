@@ -3,7 +3,9 @@
 //! Each scenario runs with every available agent, or compares the whole text.
 
 use crate::harness::Stage;
-use crate::recovering::{STEPS, kill_agent, play_with_each_agent, recover, run_to_mid_tool, with_each_agent};
+use crate::recovering::{
+    STEPS, endless_steps, held_steps, kill_agent, play_with_each_agent, recover, release, run_to_mid_tool,
+};
 use crate::server::{Server, WORK};
 use expect_test::{Expect, expect};
 use serde_json::Value;
@@ -128,7 +130,7 @@ fn explains_run_with_waits() {
 
 #[test]
 fn explains_recovered_run() {
-    with_each_agent("the timeline of a recovery", |stage, agent, server| {
+    play_with_each_agent(&endless_steps(), "the timeline of a recovery", |stage, agent, server| {
         run_to_mid_tool(stage, agent, server).kill();
         kill_agent(&stage.only_run());
         check(
@@ -222,7 +224,7 @@ fn explains_run_at_its_budget() {
 
 #[test]
 fn explains_running_run() {
-    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     check(
         &stage,
@@ -236,6 +238,7 @@ fn explains_running_run() {
               longhaul logs RUN --follow
     "#]],
     );
+    release(&stage);
     run.output().envelope(0);
 }
 

@@ -109,7 +109,7 @@ I continue.
 Done.
 ? Work slowly
 I start.
-$ test -e go || touch started-$$; for i in $(seq 200); do test -e go && exit 0; sleep 0.1; done
+$ test -e go || touch started-$$; for i in $(seq 1200); do test -e go && exit 0; sleep 0.1; done
 It is done.
 ";
 

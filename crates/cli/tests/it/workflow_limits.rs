@@ -189,7 +189,7 @@ const TWO_SCRIPT: &str = "
 I continue.
 ? Work on
 I work.
-$ echo started >> started; for i in $(seq 200); do test -e go && exit 0; sleep 0.1; done
+$ echo started >> started; for i in $(seq 900); do test -e go && exit 0; sleep 0.1; done
 Done.
 ";
 
@@ -240,7 +240,7 @@ fn small_memory_reserve_delays_nothing() {
 #[test]
 fn time_limit_stops_the_live_runs_and_the_printed_command_continues() {
     let (stage, server) = (Stage::new(), Server::start(TWO_SCRIPT));
-    let output = run_loop(&stage, &server, TWO, &["--time-limit", "6s"]).output();
+    let output = run_loop(&stage, &server, TWO, &["--time-limit", "15s"]).output();
     let ended = envelope(&output, 22);
     assert_eq!(ended["workflow"]["outcome"], "out_of_time", "{ended}");
     let items = &ended["workflow"]["phases"][0]["items"];
@@ -250,7 +250,7 @@ fn time_limit_stops_the_live_runs_and_the_printed_command_continues() {
     let next = ended["workflow"]["next"][0].as_str().expect("a command");
     let exhausted = stage.longhaul(["resume", "@"]).against(&server).output();
     assert_eq!(exhausted.code, 2, "{exhausted:?}");
-    exhausted.assert_error(&["the time limit is ", "of 6s)", next]);
+    exhausted.assert_error(&["the time limit is ", "of 15s)", next]);
     let words: Vec<&str> = next.split(' ').skip(1).collect();
     envelope(&stage.longhaul(words).against(&server).output(), 0);
     assert_eq!(stage.runs().len(), 2, "the same runs continue");

@@ -79,7 +79,7 @@ $ echo prepared >> steps
 It is prepared.
 [[fault]]
 turn = 1
-usage_limit = { reset_s = 3 }
+usage_limit = { reset_s = 10 }
 ";
 
 /// Returns the records of the workflow's journal with this name.
@@ -219,7 +219,7 @@ fn costs_of_a_workflow_include_replaced_runs() {
 
 #[test]
 fn parked_run_of_a_cancelled_workflow_is_not_resumed_later() {
-    let script = PARKING_SCRIPT.replace("reset_s = 3", "reset_s = 300");
+    let script = PARKING_SCRIPT.replace("reset_s = 10", "reset_s = 300");
     let (stage, server) = (Stage::new(), Server::start(&script));
     let running = run_loop(&stage, &server, PARKING, &[]).start();
     wait_until("the run is parked", || records(&stage, "run_ended").iter().any(|end| end["next"] == "park"));

@@ -2,7 +2,7 @@
 
 use crate::call::{Call, Output, Running, wait_until};
 use crate::harness::{LONGHAUL, Stage};
-use crate::recovering::set_age;
+use crate::recovering::{set_age, wait_for_takeover};
 use crate::server::Server;
 use crate::tidy;
 use longhaul_core::{OutcomeKind, Workflow};
@@ -437,7 +437,7 @@ fn workflow_is_not_recovered_next_to_a_run_that_it_would_not_wait_for() {
 
 #[test]
 fn usage_limit_parks_the_workflow() {
-    let script = "auth = 'oauth'\nI continue.\n? Take a step\nI take it.\n$ echo step >> steps\nDone.\n[[fault]]\nusage_limit = { reset_s = 3 }\n";
+    let script = "auth = 'oauth'\nI continue.\n? Take a step\nI take it.\n$ echo step >> steps\nDone.\n[[fault]]\nusage_limit = { reset_s = 10 }\n";
     let file = "[[phase]]\nname = \"work\"\nprompt = \"Take a step.\"\nrun = { max_reset_wait = \"1s\" }\n";
     let (stage, server) = (Stage::new(), Server::start(script));
     let output = run_loop(&stage, &server, file, &[]).output();
@@ -504,6 +504,11 @@ $ echo rest >> steps
 All is done.
 ";
 
+/// Returns the script with a first phase that does not end on its own, for runs that are stopped.
+fn endless_script() -> String {
+    SLOW_SCRIPT.replace("sleep 3", "tail -f /dev/null")
+}
+
 pub fn start_slow(stage: &Stage, server: &Server) -> Running {
     let running = run_loop(stage, server, SLOW, &[]).start();
     wait_until("the tool runs", || stage.work().join("started").exists());
@@ -512,7 +517,7 @@ pub fn start_slow(stage: &Stage, server: &Server) -> Running {
 
 #[test]
 fn cancel_stops_all_runs_and_resume_continues() {
-    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let (stage, server) = (Stage::new(), Server::start(&endless_script()));
     let running = start_slow(&stage, &server);
     let dir = only_workflow(&stage);
     // A second workflow in this directory is rejected before any model call.
@@ -535,7 +540,7 @@ fn cancel_stops_all_runs_and_resume_continues() {
 
 #[test]
 fn cancelled_run_ends_its_workflow() {
-    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let (stage, server) = (Stage::new(), Server::start(&endless_script()));
     let running = start_slow(&stage, &server);
     stage.longhaul(["cancel", stage.only_run().id().as_str()]).against(&server).output();
     assert_eq!(envelope(&running.output(), 130)["errors"][0], "a run of the workflow was cancelled");
@@ -601,18 +606,12 @@ fn suspended_workflow_can_be_cancelled_while_another_one_uses_its_directory() {
 
 #[test]
 fn sigterm_suspends_a_run_that_another_process_supervises() {
-    let (stage, server) = (Stage::new(), Server::start(SLOW_SCRIPT));
+    let (stage, server) = (Stage::new(), Server::start(&endless_script()));
     start_slow(&stage, &server).kill();
     let id = only_workflow(&stage).id().to_string();
     let run = stage.only_run().path().display().to_string();
-    let supervises = |text: &'static str| {
-        let journal = stage.only_run().journal_path();
-        wait_until("the run is taken over", || {
-            fs::read_to_string(&journal).is_ok_and(|journal| journal.contains(text))
-        });
-    };
     let other = stage.longhaul(["recover", &run]).against(&server).start();
-    supervises("\"recovered\"");
+    wait_for_takeover(&stage);
     let workflow = stage.longhaul(["recover", &id]).against(&server).start();
     wait_until("the workflow is taken over", || {
         let journal = fs::read_to_string(only_workflow(&stage).journal_path());

@@ -169,12 +169,18 @@ impl Agent {
         self.read_until(|event| event["type"] == "result")
     }
 
-    /// Waits for the call of `tool`, and a moment longer, so that the tool is running.
-    pub fn wait_for_tool(&mut self, tool: &str) -> TestResult {
+    /// Waits for the call of `tool`, and until the running tool has written this file.
+    pub fn wait_for_tool(&mut self, tool: &str, written: &Path) -> TestResult {
         let tool = tool.to_owned();
         self.read_until(|event| event["message"]["content"][0]["name"] == tool.as_str())?;
         self.read_until(|event| event["event"]["type"] == "message_stop")?;
-        thread::sleep(Duration::from_millis(150));
+        let deadline = Instant::now() + TIMEOUT;
+        while fs::metadata(written).map_or(true, |file| file.len() == 0) {
+            if Instant::now() > deadline {
+                return Err(format!("the tool did not write {}", written.display()).into());
+            }
+            thread::sleep(Duration::from_millis(2));
+        }
         Ok(())
     }
 

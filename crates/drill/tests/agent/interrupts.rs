@@ -13,7 +13,7 @@ fn run_to_tool(
 ) -> Result<(Drill, ExitedAgent), Box<dyn std::error::Error>> {
     let drill = Drill::find("agent-killed-mid-tool")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.wait_for_tool("Bash")?;
+    agent.wait_for_tool("Bash", &drill.work().join("count.txt"))?;
     act(&mut agent)?;
     let ended = drill.end(agent)?;
     Ok((drill, ended))
@@ -89,7 +89,7 @@ fn interrupted_stream_keeps_text_and_estimates_cost() -> TestResult {
 fn killed_agent_leaves_tool_running_and_session_resumable() -> TestResult {
     let drill = Drill::find("agent-killed-mid-tool")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.wait_for_tool("Bash")?;
+    agent.wait_for_tool("Bash", &drill.work().join("count.txt"))?;
     agent.signal(Signal::KILL)?;
     let killed = drill.end(agent)?;
     assert_eq!((killed.status.code(), killed.results().len()), (None, 0));

@@ -75,9 +75,9 @@ fn denied_write_changes_nothing_and_is_reported() -> TestResult {
 
 #[test]
 fn line_sent_during_a_tool_shares_its_result() -> TestResult {
-    let drill = script("bash = { command = \"sleep 0.5\" }")?;
+    let drill = script("bash = { command = \"echo 1 > started; sleep 2\" }")?;
     let mut agent = drill.prompt(SESSION)?;
-    agent.wait_for_tool("Bash")?;
+    agent.wait_for_tool("Bash", &drill.work().join("started"))?;
     agent.send_prompt("and another thing")?;
     let ended = drill.end(agent)?;
     assert_eq!(ended.results().len(), 1);
