@@ -7,7 +7,7 @@ export interface AgentFlags {
   model?: string;
   /** The agent's permission mode [default: your settings of the agent] */
   permissionMode?: string;
-  /** The agent's program [default: `claude`, in PATH or where its installers put it] */
+  /** The agent's program [default: `claude`, on PATH or where its installers put it] */
   agentPath?: string;
   /** Allow the agent only these tools, such as `Read` or `mcp__github__*` */
   allowTools?: string | string[];
@@ -177,7 +177,7 @@ export interface ResumeFlags extends AgentFlags, LimitFlags {
 
 /** Flags of `longhaul recover`. */
 export interface RecoverFlags {
-  /** Only runs active within this duration */
+  /** Only runs that were active in this last period, such as 7d */
   activeWithin?: Duration;
   /** Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable */
   notify?: string | string[];

@@ -30,8 +30,8 @@ const NEEDED_SUFFIXES: [&str; 6] =
     ["_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_BASE_URL", "_PROXY", "_proxy"];
 
 const ADVICE: [(Fault, &str); 5] = [
-    (Fault::Auth, "check the key or the agent's own login, then resume the session"),
-    (Fault::Permission, "allow these tools, or accept that they were denied"),
+    (Fault::Auth, "check the key or the agent's own login, then resume the run"),
+    (Fault::Permission, "allow these tools, or count the run as done although they were denied"),
     (Fault::AgentMissing, "install the agent again, then resume the run"),
     (Fault::AgentUnusable, "fix what the agent's error names, or update it, then resume the run"),
     (

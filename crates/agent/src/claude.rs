@@ -43,11 +43,11 @@ pub use session_paths::SessionLayout;
 const SYNTHETIC: &str = "<synthetic>";
 
 const ADVICE: [(Fault, &str); 5] = [
-    (Fault::Auth, "check the key or log in with `claude`, then resume the session"),
+    (Fault::Auth, "check the key or log in with `claude`, then resume the run"),
     (
         Fault::Permission,
-        "allow the tools in your settings of the agent or, in a sandbox, by the permission mode bypassPermissions; or \
-         accept that they were denied",
+        "allow the tools in the agent's settings; or, in a sandbox, resume with the permission mode bypassPermissions; or \
+         count the run as done although they were denied",
     ),
     (Fault::AgentMissing, "install it: `npm install -g @anthropic-ai/claude-code`"),
     (

@@ -40,7 +40,7 @@ const SHORTENED: &str = "Older steps, abbreviated";
 pub struct HandoffContext<'a> {
     /// The task, in full.
     pub task: &'a str,
-    /// The reason why the earlier session cannot be continued.
+    /// The reason why the earlier session is not continued.
     pub reason: HandoffReason<'a>,
     /// The remaining amounts of the run's limits.
     pub remaining: Remaining,
@@ -48,13 +48,15 @@ pub struct HandoffContext<'a> {
     pub files_changed: &'a [String],
 }
 
-/// The reason why a session cannot be continued.
+/// The reason why a session is not continued.
 #[derive(Clone, Copy, Debug)]
 pub enum HandoffReason<'a> {
     /// A fault.
     Fault(Fault),
     /// Free text that completes "could not be continued: ".
     Text(&'a str),
+    /// The user chose a new session.
+    NewSession,
 }
 
 impl<'a> HandoffContext<'a> {

@@ -8,7 +8,7 @@ use crate::guard_flags::{check_skill_commands, texts};
 use crate::{check_flags, limit_flags};
 use longhaul::find_agent::find_claude;
 use longhaul_agent::Guards;
-use longhaul_core::RunSpec;
+use longhaul_core::{RunSpec, SpecError};
 use std::path::PathBuf;
 
 /// Returns the run's description with the changes that the flags request. `cwd` is its new directory, or
@@ -45,6 +45,12 @@ pub fn from_flags(args: &ChangeArgs, old: &RunSpec, cwd: Option<PathBuf>) -> Res
             "leave --review out",
         ));
     }
-    spec.policy.validate()?;
+    spec.policy.validate().map_err(|error| match error {
+        // The reserve of a run stays as it is.
+        SpecError::ReserveExceedsLimit { .. } => {
+            Failure::usage(error.to_string(), "raise --time-limit or --wall-limit")
+        }
+        error => error.into(),
+    })?;
     Ok(spec)
 }

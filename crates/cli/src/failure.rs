@@ -92,7 +92,7 @@ impl From<SpecError> for Failure {
             ),
             SpecError::ReserveExceedsLimit { .. } => Failure::usage(
                 error.to_string(),
-                "raise the limit; a new run can lower --wrap-up-reserve instead",
+                "raise --time-limit or --wall-limit, or lower --wrap-up-reserve",
             ),
             SpecError::KeepGoingWithChecks => Failure::usage(
                 "--keep-going cannot be combined with --check or --review",

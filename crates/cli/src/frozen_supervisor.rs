@@ -18,7 +18,7 @@ pub fn frozen_supervisor(dir: &Path) -> Option<u32> {
 }
 
 pub fn describe(pid: u32) -> String {
-    format!("its supervisor (process {pid}) is frozen by Ctrl-Z or SIGSTOP")
+    format!("the supervisor (process {pid}) is frozen by Ctrl-Z or SIGSTOP")
 }
 
 /// Returns what continues a run or workflow that is locked, if its supervisor is frozen.

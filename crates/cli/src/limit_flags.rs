@@ -17,12 +17,13 @@ pub fn change(
 ) -> Result<(), Failure> {
     args.apply(limits);
     if let Some(usd) = more.add_budget {
-        let budget = limits.budget.ok_or_else(|| unlimited(subject, "--add-budget", "budget"))?;
+        let budget =
+            limits.budget.ok_or_else(|| unlimited(subject, "--add-budget", "budget", "--budget USD"))?;
         limits.budget = Some(budget + usd);
     }
     if let Some(time) = more.add_time {
         if limits.time.is_none() && limits.wall.is_none() {
-            return Err(unlimited(subject, "--add-time", "time limit"));
+            return Err(unlimited(subject, "--add-time", "time limit", "--time-limit DURATION"));
         }
         limits.time = limits.time.map(|limit| limit + time);
         limits.wall = limits.wall.map(|limit| limit + time);
@@ -55,10 +56,10 @@ pub fn require_remaining(id: &RunId, run: &Run, policy: &Policy, before: &Policy
     Err(Failure::usage(error, hint))
 }
 
-fn unlimited(subject: &str, flag: &str, limit: &str) -> Failure {
+fn unlimited(subject: &str, flag: &str, limit: &str, set: &str) -> Failure {
     Failure::usage(
         format!("{flag}: the {subject} has no {limit} to add to"),
-        format!("leave it out: the {subject} has no such limit"),
+        format!("leave {flag} out, or set the limit with {set}"),
     )
 }
 

@@ -5,7 +5,7 @@ use longhaul::find_agent::find_claude;
 use longhaul_agent::default_dialect;
 use longhaul_core::{
     Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec, Span,
-    StartupError, Usd, exact_span,
+    StartupError, Usd, WaitBound, exact_span,
 };
 use longhaul_store::{Journal, RunDir};
 use std::fmt::Display;
@@ -38,7 +38,9 @@ pub fn next_commands(id: &RunId, run: &Run, spec: &RunSpec) -> Vec<String> {
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
     let used = run.limit_usage(state.finished_at);
-    let more = flags_to_raise_limits(&spec.policy, &used, outcome.limit)
+    let bound = WaitBound::from_state(state, &spec.policy);
+    let wall = matches!(bound, Some(WaitBound::Wall(_))).then_some(Limit::Wall);
+    let more = flags_to_raise_limits(&spec.policy, &used, outcome.limit.or(wall))
         .map(|flags| format!(" {flags}"))
         .unwrap_or_default();
     let resume =
@@ -73,7 +75,8 @@ fn by_fault(outcome: Outcome, fault: Option<Fault>, spec: &RunSpec) -> Option<Ve
             Some(mode.into_iter().chain(["--allow-denials".to_owned()]).collect())
         }
         Some(Fault::ModelUnknown) if !is_claude(spec) => Some(Vec::new()),
-        Some(Fault::ModelUnknown) => {
+        Some(Fault::Refused) if !is_claude(spec) => None,
+        Some(Fault::ModelUnknown | Fault::Refused) => {
             let other = if spec.model.as_deref() == Some("sonnet") { "opus" } else { "sonnet" };
             Some(vec![format!("--model {other}")])
         }

@@ -1,4 +1,4 @@
-//! Suggests what to type instead of an unknown command or flag. Accepts texts that begin with a dash, which clap takes
+//! Suggests what to type instead of an unknown command or flag, or of nothing. Accepts texts that begin with a dash, which clap takes
 //! for flags.
 
 use clap::builder::StyledStr;
@@ -84,6 +84,17 @@ pub fn improved(mut error: Error, root: &Command, typed: &[OsString]) -> Error {
         && let Some(name) = typed_name(ContextKind::InvalidArg)
     {
         improve_flag(&mut error, command, &name);
+    } else if error.kind() == ErrorKind::MissingRequiredArgument
+        && let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg)
+    {
+        let tip = match missing.first().map(String::as_str) {
+            Some("<PROMPT>") => Some(
+                "write the task, as in `longhaul run \"fix the failing tests\"`, or pass --prompt-file FILE",
+            ),
+            Some("<RUN>" | "<RUN>...") => Some("`@` is the latest run; `longhaul runs` lists them"),
+            _ => None,
+        };
+        tip.into_iter().for_each(|tip| insert_tip(&mut error, tip.to_owned()));
     }
     error
 }
@@ -189,6 +200,12 @@ mod tests {
         check("playbook instal", &["some similar subcommands exist: 'uninstall', 'install'"]);
         check("ledger kill", &[]);
         check("resumee", &["a similar subcommand exists: 'resume'"]);
+        let latest = ["`@` is the latest run; `longhaul runs` lists them"];
+        ["resume", "cancel", "rerun"].iter().for_each(|command| check(command, &latest));
+        check(
+            "run --detach",
+            &["write the task, as in `longhaul run \"fix the failing tests\"`, or pass --prompt-file FILE"],
+        );
     }
 
     #[test]

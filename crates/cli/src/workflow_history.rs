@@ -246,7 +246,10 @@ impl WorkflowHistory {
                     Some(reason) if outcome.kind == OutcomeKind::NeedsPerson => {
                         problem.unwrap_or(reason).trim_end_matches('.').to_owned()
                     }
-                    Some(_) => "resume the workflow to continue".to_owned(),
+                    Some(_) => match &self.status.own_limit_run {
+                        Some(run) => format!("raise the limit of run {run}, then resume the workflow"),
+                        None => "resume the workflow to continue".to_owned(),
+                    },
                 };
                 let project = self.plan.project_dir.as_path();
                 // A result that could not be merged is not dropped: it is done work.

@@ -1,6 +1,7 @@
 //! Commands that a user can type to continue a workflow. Each works as printed.
 
-use crate::next_commands::quoted;
+use crate::next_commands::{commands_of, quoted};
+use crate::open_home;
 use longhaul_core::{Limit, Outcome, OutcomeKind};
 use longhaul_store::WorkflowStatus;
 use std::path::{Path, PathBuf};
@@ -32,9 +33,11 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
         OutcomeKind::Done => Vec::new(),
         OutcomeKind::Suspended => vec![format!("longhaul recover {id}")],
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => {
-            // The output of the run names the flags that raise its own limit.
-            let show = status.own_limit_run.as_ref().map(|run| format!("longhaul show {run}"));
-            show.into_iter().chain([resume]).collect()
+            // The run's own limit must be raised first.
+            let home = status.own_limit_run.as_ref().zip(open_home::locate().ok());
+            let dir = home.and_then(|(run, home)| home.find(run.as_str()).ok());
+            let of_run = dir.map(|dir| commands_of(dir.path()));
+            of_run.into_iter().flatten().take(1).chain([resume]).collect()
         }
         // Without a condition, another iteration would repeat the work that is done.
         OutcomeKind::Partial if status.until_holds.is_some() && status.iteration >= status.iterations_max => {

@@ -85,7 +85,7 @@ pub use resume_strategy::{Continuity, ResumeStrategy, SessionFileState, Strategy
 pub use review::{Review, ReviewResult, ReviewVerdict};
 pub use run::{
     AfterWait, Deadline, DeadlineKind, LimitState, Observations, Phase, PhaseKind, RecoveryFinding, Run,
-    State, WrapUpStage,
+    State, WaitBound, WrapUpStage,
 };
 pub use spec::{
     AgentProgram, GuardRules, HANDOFF_TOKENS_MAX, Harness, LearnOptions, RunSpec, SettingChange, SpecError,

@@ -51,9 +51,25 @@ impl Sum for Usd {
     }
 }
 
-/// Formats the amount as `$0.0123`: four decimals, because many runs cost a few cents.
+/// Formats the amount with two decimals from $1, and with four below: many runs cost a few cents.
 impl fmt::Display for Usd {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "${:.4}", self.as_dollars())
+        match self.0 {
+            0 => write!(out, "$0"),
+            1..1_000_000 => write!(out, "${:.4}", self.as_dollars()),
+            1_000_000.. => write!(out, "${:.2}", self.as_dollars()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Usd;
+
+    #[test]
+    fn formats_short_amounts() {
+        for (micros, text) in [(0, "$0"), (1_234, "$0.0012"), (999_999, "$1.0000"), (12_345_678, "$12.35")] {
+            assert_eq!(Usd(micros).to_string(), text);
+        }
     }
 }

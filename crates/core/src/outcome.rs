@@ -61,6 +61,14 @@ impl CancelSource {
         }
     }
 
+    /// Returns who cancelled or suspended: `the user`, or the signal's name.
+    pub fn actor(self) -> &'static str {
+        match self {
+            CancelSource::Person | CancelSource::PersonNow => "the user",
+            CancelSource::Sigterm | CancelSource::Sighup => self.signal(),
+        }
+    }
+
     /// Returns the exit code of a run that this source cancelled or suspended: 128 + the signal's number.
     pub fn exit_code(self) -> u8 {
         match self {

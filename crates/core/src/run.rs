@@ -17,11 +17,13 @@ mod stall;
 mod state;
 mod suspend;
 mod transitions;
+mod wait_bound;
 
 pub use deadline::{Deadline, DeadlineKind};
 pub use observations::Observations;
 pub use recovery::RecoveryFinding;
 pub use state::{AfterWait, LimitState, Phase, PhaseKind, State, WrapUpStage};
+pub use wait_bound::WaitBound;
 
 use crate::{Action, CheckStage, Moment, Outcome, OutcomeKind, Record, Step, StopCause};
 

@@ -21,8 +21,8 @@ pub enum AgentError {
         /// Directories that were searched.
         searched: Vec<PathBuf>,
     },
-    /// The command of the agent is not in PATH.
-    #[error("cannot find the agent `{0}`: it is not in PATH")]
+    /// The command of the agent is not on PATH.
+    #[error("cannot find the agent `{0}`: it is not on PATH")]
     NotInPath(String),
     /// The program named by the user does not exist.
     #[error("cannot find the agent {}: there is no such file", .0.display())]

@@ -9,7 +9,7 @@ use longhaul_agent::{
     Conversation, Dialect, HandoffContext, HandoffReason, RecordedAttempt, SUMMARY_TOKENS_MAX,
     WrittenSummary, handoff_prompt, summary_prompt, task_with_follow_ups,
 };
-use longhaul_core::{AttemptHistory, Fault, PromptKind, RunHistory};
+use longhaul_core::{AttemptHistory, PromptKind, RunHistory};
 use longhaul_store::{Journal, RunDir, StoreError};
 use std::io;
 use std::path::Path;
@@ -77,7 +77,7 @@ impl RecordedWork {
         let (state, prompts) = (history.state(), history.follow_ups(u32::MAX));
         let task = task_with_follow_ups(&plan.spec.prompt, &prompts).into_owned();
         let transcript = conversation_of(dir, &*dialect, &plan.spec.prompt, state.attempts())?;
-        let reason = HandoffReason::Fault(state.fault.unwrap_or(Fault::SessionLost));
+        let reason = state.fault.map_or(HandoffReason::NewSession, HandoffReason::Fault);
         Ok(RecordedWork { transcript, task, reason })
     }
 

@@ -74,7 +74,7 @@ impl RunReport {
         // If the file cannot be read, the report lists no stopped tasks.
         let background_stopped: Vec<BackgroundTask> = dir.attempt(state.attempts()).read_or_default();
         let failed_check = FailedCheck::read(dir, state, outcome);
-        let mut errors = errors(state, outcome, failed_check.as_ref(), snapshot, error);
+        let mut errors = errors(state, &spec.policy, outcome, failed_check.as_ref(), snapshot, error);
         if outcome.kind != OutcomeKind::Done {
             errors.extend(background_stopped.iter().map(describe_stopped_task));
             errors.extend(state.startup.and_then(|startup| describe_refused_start(startup, spec)));

@@ -79,7 +79,10 @@ impl Profile {
             Some((_, text)) => Profile::parse(text),
             None => {
                 let names: Vec<&str> = Profile::names().collect();
-                Err(ProfileError(format!("`{name}` is not a profile; the profiles are {}", names.join(", "))))
+                Err(ProfileError(format!(
+                    "`{name}` is not a fault set; the fault sets are {}",
+                    names.join(", ")
+                )))
             }
         }
     }

@@ -54,7 +54,7 @@ pub enum StoreError {
     #[error("`{0}` is not an id prefix, a name, `@` or `@-N`")]
     MalformedRun(String),
     /// Another supervisor drives the run.
-    #[error("another process supervises {} (journal {})", dir_name(.0), .0.display())]
+    #[error("{} already has a supervisor", dir_name(.0))]
     JournalLocked(PathBuf),
     /// A line before the last one is not a step, or a step is missing or present twice.
     #[error("cannot read journal {}: line {line} {cause}", path.display())]

@@ -1,4 +1,4 @@
-"""The binary is found in the variable, in the scripts of the installation, or in PATH."""
+"""The binary is found in the variable, in the scripts of the installation, or on PATH."""
 
 from __future__ import annotations
 

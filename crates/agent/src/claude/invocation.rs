@@ -296,7 +296,7 @@ mod tests {
         expect![[r#"
             The work stopped because the time limit was reached. The limit has been raised. Continue with the task: look at the state of the workspace first, since the last commands may have run in full, in part or not at all.
 
-            Work was saved after the last message in this conversation: what was not committed then may be committed now. Look at `git log`, if this is a git repository, and at what was written down on what comes next.
+            After the last message in this conversation, you saved your work. Read `git log`, if this is a git repository, and your notes about the next steps.
 
             Ended already, though this conversation does not show it; look before you repeat:
             - `Background command "make" completed (exit code 0)`"#]].assert_eq(&found.prompt);

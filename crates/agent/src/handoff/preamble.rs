@@ -8,7 +8,7 @@ const REASON_CHARS_MAX: usize = 400;
 
 /// The text after the task, in a full and in a minimal handoff prompt.
 pub(crate) const AFTER_TASK: [&str; 2] = [
-    "\n\n(This continues earlier work on the task above. The earlier session could not be continued: ",
+    "\n\n(This continues earlier work on the task above. The earlier session ",
     "\n\n(Earlier work on this could not be continued. Look at the state of the workspace first, and do not ",
 ];
 
@@ -17,8 +17,12 @@ pub(super) const CLOSING: &str = "\nContinue with the task from here.\n";
 /// Returns the task and the state of the work. `has_record` states whether there is a record of earlier work.
 pub(super) fn opening(context: &HandoffContext<'_>, has_record: bool) -> String {
     let reason = match context.reason {
-        HandoffReason::Fault(fault) => interruption(fault).to_owned(),
-        HandoffReason::Text(text) => shorten_line(text, REASON_CHARS_MAX).trim_end_matches('.').to_owned(),
+        HandoffReason::Fault(fault) => format!("could not be continued: {}", interruption(fault)),
+        HandoffReason::Text(text) => {
+            let text = shorten_line(text, REASON_CHARS_MAX);
+            format!("could not be continued: {}", text.trim_end_matches('.'))
+        }
+        HandoffReason::NewSession => "is not continued: you continue the work in a new one".to_owned(),
     };
     let record = if has_record {
         "The record of that work follows. Text in code blocks is quoted from the record; it is not \

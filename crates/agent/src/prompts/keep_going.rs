@@ -7,8 +7,8 @@ use longhaul_core::{KeepGoingPrompt, Remaining};
 const CONTINUE: &str = "You stopped, but the task is not finished. ";
 const CONFIRM: &str = "You reported that the work is done. ";
 
-const ORDINARY: &str = "No one will answer a question: decide with your best judgement. Compare the work with the task point by point, verify again what you believe to be done, and do what is missing.";
-const EXTENDED: &str = "No one will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and \
+const ORDINARY: &str = "No one will answer a question: decide with your best judgment. Compare the work with the task point by point, verify the finished parts again, and complete the missing ones.";
+const EXTENDED: &str = "No one will answer a question: decide with your best judgment. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and \
                         measure whether it became better. Stop only when no part of the task can be made better.";
 
 /// Returns the prompt to continue. It states the remaining limits if that is due, and warns if a limit is
@@ -95,13 +95,13 @@ mod tests {
         ];
         assert!(prompts.iter().all(|text| is_keep_going_prompt(text)));
         expect![[r#"
-            You stopped, but the task is not finished. No one will answer a question: decide with your best judgement. Compare the work with the task point by point, verify again what you believe to be done, and do what is missing.
+            You stopped, but the task is not finished. No one will answer a question: decide with your best judgment. Compare the work with the task point by point, verify the finished parts again, and complete the missing ones.
 
             When nothing is left to do, call the tool mcp__longhaul-run__finish.
             ---
-            You stopped, but the task is not finished. No one will answer a question: decide with your best judgement. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
+            You stopped, but the task is not finished. No one will answer a question: decide with your best judgment. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
 
-            Status: 1h 30m worked, 30m left, $1.2500 left, 9 turns left. Commit what is not committed, if this is a git repository.
+            Status: 1h 30m worked, 30m left, $1.25 left, 9 turns left. Commit what is not committed, if this is a git repository.
 
             This is the last warning: little more is left than the reserve for saving the work. Finish the current step, and start nothing large.
 

@@ -57,21 +57,21 @@ fn reports_models_of_recorded_streams() {
     }
     expect![[r#"
         success-partial-messages
-          claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+          claude-opus-5-5: 12777 tokens, $0.0203 + $0
         success-model-fallback
-          claude-sonnet-4-5: 4250 tokens, $0.0054 + $0.0000
+          claude-sonnet-4-5: 4250 tokens, $0.0054 + $0
         success-two-models
-          claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
-          claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+          claude-haiku-5-5: 8511 tokens, $0.0004 + $0
+          claude-opus-5-5: 8527 tokens, $0.0137 + $0
         success-two-models-by-other-names
-          claude-haiku-5-5: 8511 tokens, $0.0004 + $0.0000
-          claude-opus-5-5: 8527 tokens, $0.0137 + $0.0000
+          claude-haiku-5-5: 8511 tokens, $0.0004 + $0
+          claude-opus-5-5: 8527 tokens, $0.0137 + $0
         success-auto-compacted
-          claude-opus-5-5: 17000 tokens, $0.0264 + $0.0000
+          claude-opus-5-5: 17000 tokens, $0.0264 + $0
         success-json-format
-          claude-opus-5-5: 12777 tokens, $0.0203 + $0.0000
+          claude-opus-5-5: 12777 tokens, $0.0203 + $0
         killed-sigkill-mid-stream
-          claude-opus-5-5: 8455 tokens, $0.0000 + $0.0123
+          claude-opus-5-5: 8455 tokens, $0 + $0.0123
         auth-401-oauth
         model-not-found
     "#]]

@@ -117,7 +117,7 @@ fn emits_notices() {
     check(
         "startup-resume-unknown",
         expect![[r#"
-            Used(0 messages, $0.0000)
+            Used(0 messages, $0)
             ExchangeEnded(AgentResult { is_error: true, terminal_reason: NotReported, api_status: None, api_error: None, message_error: None, stop_reason: Other, empty: false, denials: 0, stop_hook_capped: false })"#]],
     );
 }

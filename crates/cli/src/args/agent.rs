@@ -27,7 +27,7 @@ pub struct AgentArgs {
     /// The agent's permission mode [default: your settings of the agent]
     #[arg(long, value_name = "MODE", value_parser = mode, help_heading = "Agent and session")]
     pub permission_mode: Option<String>,
-    /// The agent's program [default: `claude`, in PATH or where its installers put it]
+    /// The agent's program [default: `claude`, on PATH or where its installers put it]
     #[arg(long, value_name = "FILE", help_heading = "Agent and session", hide_short_help = true)]
     pub agent_path: Option<PathBuf>,
     /// Allow the agent only these tools, such as `Read` or `mcp__github__*`

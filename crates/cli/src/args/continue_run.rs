@@ -64,7 +64,7 @@ pub struct RecoverArgs {
     /// Run or workflow: id prefix, name, directory, or `@` [default: every orphaned or suspended one]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
-    /// Only runs active within this duration
+    /// Only runs that were active in this last period, such as 7d
     #[arg(long, value_name = "DURATION", value_parser = age, default_value = "168h", conflicts_with = "run")]
     pub active_within: Option<Span>,
     /// Print the runs that would be recovered; start nothing
@@ -95,8 +95,8 @@ fn age(text: &str) -> Result<Span, String> {
 
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
-    /// Run id prefix, name, directory, or `@` for the latest run
-    #[arg(value_name = "RUN", required_unless_present = "from_transcript")]
+    /// Run id prefix, name, directory, or `@` for the latest run [default: @]
+    #[arg(value_name = "RUN")]
     pub run: Option<String>,
     /// Session files of Claude Code, or streams of attempts, instead of a run; repeatable
     ///
@@ -118,7 +118,7 @@ pub struct HandoffArgs {
     /// The model has one minute. If it fails, older work is listed in one line per step.
     #[arg(long, value_name = "MODEL", value_parser = model)]
     pub handoff_summary: Option<String>,
-    /// The agent's program, which calls the model [default: `claude`, in PATH or where its installers put it]
+    /// The agent's program, which calls the model [default: `claude`, on PATH or where its installers put it]
     #[arg(long, value_name = "FILE", requires = "handoff_summary")]
     pub agent_path: Option<PathBuf>,
 }

@@ -168,9 +168,13 @@ fn without_default(text: &str) -> String {
 fn note(command: &str) -> Option<&'static str> {
     Some(match command {
         "run" | "resume" | "rerun" | "recover" | "simulate" => DURATIONS,
-        "loop" => "See docs/workflows.md for the format of workflow files.",
+        "loop" => {
+            "The format of workflow files: https://github.com/longhaul/longhaul/blob/main/docs/workflows.md"
+        }
         "hint" => "The next phase whose prompt uses `hints` receives the text, once.",
-        "mcp" => "A client starts `longhaul mcp` itself. See docs/mcp.md for the tools.",
+        "mcp" => {
+            "A client starts `longhaul mcp` itself. Its tools: https://github.com/longhaul/longhaul/blob/main/docs/mcp.md"
+        }
         "diff" => {
             "Compares all files of the git repository that git does not ignore, committed or not: before the run started, \
             and when it finished. An unfinished run is compared with the current files."

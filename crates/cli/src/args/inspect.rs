@@ -160,7 +160,7 @@ pub struct LogsArgs {
 #[derive(Debug, Args)]
 pub struct DiffArgs {
     /// Run id prefix, name, directory, or `@` for the latest run
-    #[arg(value_name = "RUN", default_value = "@", hide_default_value = true)]
+    #[arg(value_name = "RUN", default_value = "@")]
     pub run: String,
     /// Print how much changed in each file, instead of the changes
     #[arg(long)]

@@ -134,7 +134,7 @@ pub struct ImportArgs {
 
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// The agent's program [default: `claude`, in PATH or where its installers put it]
+    /// The agent's program [default: `claude`, on PATH or where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
 }

@@ -12,7 +12,7 @@ pub struct NotifyArgs {
     ///
     /// CHANNEL is `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an environment
     /// variable with the URL of a webhook), or a shell command that reads one JSON object from stdin. A
-    /// failed notification changes nothing. See docs/events.md.
+    /// failed notification changes nothing. See https://github.com/longhaul/longhaul/blob/main/docs/events.md
     #[arg(long, value_name = "CHANNEL")]
     pub notify: Vec<String>,
 }
@@ -29,7 +29,7 @@ impl NotifyArgs {
 pub struct EventsArgs {
     /// Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
     ///
-    /// A line is written once its decision is on disk. See docs/events.md.
+    /// A line is written once its decision is on disk. See https://github.com/longhaul/longhaul/blob/main/docs/events.md
     #[arg(long, value_name = "FILE|-|fd:N", value_parser = destination, hide_short_help = true)]
     pub events: Option<EventsDestination>,
 }

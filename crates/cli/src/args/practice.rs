@@ -52,8 +52,8 @@ fn seed(text: &str) -> Result<u64, String> {
 
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
-    /// Faults to inject: a built-in profile, a TOML file, or `history` for those of your past runs
-    #[arg(long, value_name = "PROFILE|FILE|history", default_value = "flaky")]
+    /// Faults to inject: calm, flaky, storm or quota, a TOML file, or `history` for those of your past runs
+    #[arg(long, value_name = "NAME|FILE|history", default_value = "flaky")]
     pub faults: String,
     /// Number of simulated runs
     #[arg(long, value_name = "N", default_value = "10000")]

@@ -92,7 +92,7 @@ pub struct ResearchArgs {
     /// The agent's permission mode [default: bypassPermissions, as in ResearchGym]
     #[arg(long, value_name = "MODE")]
     pub permission_mode: Option<String>,
-    /// The agent's program [default: `claude`, in PATH or where its installers put it]
+    /// The agent's program [default: `claude`, on PATH or where its installers put it]
     #[arg(long, value_name = "FILE")]
     pub agent_path: Option<PathBuf>,
     /// Run in the background; the run survives this terminal

@@ -97,8 +97,8 @@ pub struct RunArgs {
     /// Deny tool calls that name this URL
     ///
     /// Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
-    /// `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md for what
-    /// guards inspect and miss.
+    /// `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. What guards inspect and miss:
+    /// https://github.com/longhaul/longhaul/blob/main/docs/guards.md
     #[arg(
         long = "block-url",
         value_name = "PATTERN",

@@ -8,7 +8,6 @@ use crate::failure::Failure;
 use crate::output::envelope::EnvelopeUsage;
 use crate::output::envelope_text::grouped;
 use crate::output::pager::page_output;
-use crate::output::phrases::money;
 use crate::output::table::{Column, hide_columns, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::wrap;
@@ -254,9 +253,9 @@ fn cells_of(row: &Row, key: &str) -> Vec<String> {
     let at_least = if usage.unpriced { ">" } else { "" };
     vec![
         key.to_owned(),
-        money(row.reported_cost_usd.0),
-        money(usage.estimated_cost_usd.0),
-        format!("{at_least}{}", money(usage.total_cost_usd.0)),
+        row.reported_cost_usd.0.to_string(),
+        usage.estimated_cost_usd.0.to_string(),
+        format!("{at_least}{}", usage.total_cost_usd.0),
         grouped(row.messages),
         grouped(usage.tokens.input_tokens),
         grouped(usage.tokens.output_tokens),

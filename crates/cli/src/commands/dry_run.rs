@@ -267,7 +267,7 @@ fn policy_lines(policy: &Policy, preset: Preset) -> String {
         ("stop_grace", span(policy.stop_grace)),
         ("allow_denials", policy.allow_denials.to_string()),
         ("session_loss", as_str(session_loss)),
-        ("summarize", summary.is_some().to_string()),
+        ("handoff_summary", summary.is_some().to_string()),
         ("summary_timeout", span(summary.map_or(preset.summary_timeout(), |summary| summary.timeout))),
     ];
     typed.chain(others).map(|(name, value)| format!("  {name}: {value}\n")).collect()

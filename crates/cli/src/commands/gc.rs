@@ -54,6 +54,7 @@ struct RemovedWorkflow {
 
 /// Reason for keeping a run regardless of its age.
 const NEWEST: &str = "among the newest";
+const ELSEWHERE: &str = "stored elsewhere";
 const WORKTREES: &str = "with git worktrees";
 
 #[derive(Debug, Serialize)]
@@ -233,7 +234,7 @@ fn keep_reason(
     } else if args.keep.iter().any(is_named) {
         Some("kept by --keep")
     } else if any_run(&|run| !run.path().starts_with(home.runs_path())) {
-        Some("stored elsewhere")
+        Some(ELSEWHERE)
     } else if !args.include_workspaces && any_run(&|run| run.workspace_path().exists()) {
         Some("with a workspace of its own")
     } else {
@@ -283,17 +284,19 @@ fn text(collected: &GcOutput, now: Moment) -> String {
         let columns = [Column::Left, Column::Left, Column::Left, Column::Right, Column::Last];
         out = table(&cells, &columns, output::width()) + "\n";
     }
-    let action = if collected.dry_run { "would be removed" } else { "removed" };
+    let (deleted, freed) =
+        if collected.dry_run { ("would be deleted", "would be freed") } else { ("deleted", "freed") };
     let of_workflows: usize = collected.workflows.iter().map(|workflow| workflow.runs).sum();
     let runs = phrases::counted((collected.runs.len() + of_workflows) as u64, "run");
     let workflows = match collected.workflows.len() as u64 {
         0 => String::new(),
         count => format!(" and {}", phrases::counted(count, "workflow")),
     };
-    out += &format!("{runs}{workflows} {action}: {}\n", phrases::bytes(collected.bytes));
+    out += &format!("{runs}{workflows} {deleted}, {} {freed}\n", phrases::bytes(collected.bytes));
     for (reason, count) in &collected.retained {
         let note = match *reason {
             NEWEST => " (--keep-last)",
+            ELSEWHERE => " (--runs-dir)",
             WORKTREES => " (`longhaul why WORKFLOW` names the commands that merge or drop them)",
             _ => "",
         };

@@ -18,7 +18,8 @@ use std::{env, fs};
 const MESSAGE_CHARS_MAX: usize = 200;
 
 pub fn handoff(args: &HandoffArgs) -> Result<u8, Failure> {
-    let (work, default_tokens) = match &args.run {
+    let latest = args.from_transcript.is_empty().then_some("@");
+    let (work, default_tokens) = match args.run.as_deref().or(latest) {
         Some(selector) => {
             let dir = open_home::find_run(&open_home::locate()?, selector)?;
             (RecordedWork::from_run(&dir)?, dir.plan()?.spec.handoff_tokens)

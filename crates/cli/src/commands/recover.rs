@@ -88,6 +88,9 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     if args.list {
         let (workflows, runs) = recoverable_of(workflows, runs)?;
         list(&workflows, &runs, global);
+        if workflows.is_empty() && runs.is_empty() && unreadable.is_empty() {
+            print_status("nothing to recover");
+        }
         return Ok(0);
     }
     if !judge_runs.is_empty() {

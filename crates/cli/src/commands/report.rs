@@ -24,7 +24,7 @@ use crate::args::{GlobalArgs, OutputFormat, ReportArgs, ReportFormat};
 use crate::failure::Failure;
 use crate::open_home::RunOrWorkflow;
 use crate::output::envelope_text::short_count;
-use crate::output::phrases::{counted, money};
+use crate::output::phrases::counted;
 use crate::output::time::TimeFormat;
 use crate::{open_home, output};
 use data::{ReportData, ReportRun};
@@ -121,11 +121,11 @@ fn about(report: &ReportData, clock: &TimeFormat) -> String {
 fn notes(report: &ReportData) -> Vec<String> {
     let mut notes = Vec::new();
     if report.summary.estimated_cost.0 > Usd::ZERO {
-        notes.push(format!("about {} estimated", money(report.summary.estimated_cost.0)));
+        notes.push(format!("about {} estimated", report.summary.estimated_cost.0));
     }
     notes.push(format!("{} tokens", short_count(report.summary.tokens)));
     if report.summary.cost_before.0 > Usd::ZERO {
-        notes.push(format!("{} of it was spent before this period", money(report.summary.cost_before.0)));
+        notes.push(format!("{} of it was spent before this period", report.summary.cost_before.0));
     }
     if report.summary.unpriced {
         notes.push("a lower bound: some usage is lost or has no price".to_owned());
@@ -137,9 +137,9 @@ fn notes(report: &ReportData) -> Vec<String> {
 pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: bool) -> String {
     let more = if unpriced { " or more: partly unpriced" } else { "" };
     match (reported, estimated) {
-        (reported, Usd::ZERO) => format!("{}{more}", money(reported)),
-        (Usd::ZERO, estimated) => format!("about {}{more}", money(estimated)),
-        (reported, estimated) => format!("{} and about {}{more}", money(reported), money(estimated)),
+        (reported, Usd::ZERO) => format!("{}{more}", reported),
+        (Usd::ZERO, estimated) => format!("about {}{more}", estimated),
+        (reported, estimated) => format!("{} and about {}{more}", reported, estimated),
     }
 }
 
@@ -215,7 +215,7 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         (attempt.review_cost.0, "the reviews of its work"),
     ];
     let costs = costs.into_iter().filter(|(cost, _)| *cost > Usd::ZERO);
-    let costs: String = costs.map(|(cost, work)| format!("; {work} cost {}", money(cost))).collect();
+    let costs: String = costs.map(|(cost, work)| format!("; {work} cost {}", cost)).collect();
     format!("{start}; {}{costs}{waited}", attempt.ending())
 }
 

@@ -26,7 +26,7 @@ pub struct SimulateOutput<'a> {
     policy: &'a Policy,
     /// Origins of the settings that flags or the configuration changed.
     changed: &'a BTreeMap<String, String>,
-    /// Fault profile of the simulation.
+    /// Fault set of the simulation.
     profile: &'a Profile,
     /// Seed of the simulation.
     seed: u64,
@@ -62,11 +62,11 @@ fn profile(name: &str) -> Result<Profile, Failure> {
     if name == "history" {
         return history();
     }
-    let hint = format!("name a built-in profile ({}), a TOML file, or `history`", built_in());
+    let hint = format!("name a built-in fault set ({}), a TOML file, or `history`", built_in());
     if Path::new(name).is_file() {
         let text = read_regular_to_string(Path::new(name))
-            .or_usage(format!("cannot read the fault profile {name}"), hint.clone())?;
-        return Profile::parse(&text).or_usage(format!("cannot read the fault profile {name}"), hint);
+            .or_usage(format!("cannot read the fault set {name}"), hint.clone())?;
+        return Profile::parse(&text).or_usage(format!("cannot read the fault set {name}"), hint);
     }
     Profile::built_in(name).map_err(|error| Failure::usage(error.to_string(), hint))
 }
@@ -89,7 +89,7 @@ fn history() -> Result<Profile, Failure> {
         .unwrap_or_default();
     Profile::from_runs(&runs).ok_or_else(|| {
         let error = format!("there are no past runs in {} to learn from", home.path().display());
-        Failure::usage(error, format!("choose a built-in profile with --faults: {}", built_in()))
+        Failure::usage(error, format!("choose a built-in fault set with --faults: {}", built_in()))
     })
 }
 

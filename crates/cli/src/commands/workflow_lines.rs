@@ -2,7 +2,7 @@
 
 use crate::commands::runs::table::status_style;
 use crate::output::color::Colors;
-use crate::output::phrases::{counted, money, one_line};
+use crate::output::phrases::{counted, one_line};
 use crate::output::time::future_time;
 use longhaul_core::WorkflowDeadlineKind;
 use longhaul_store::{ItemReport, PhaseReport, WorkflowStatus};
@@ -16,13 +16,10 @@ pub fn headline(label: &str, status: &WorkflowStatus) -> String {
         Some(until) => format!(" until {}", future_time(until.0)),
         None => String::new(),
     };
-    let budget = status.budget_usd.map_or_else(String::new, |budget| format!(" of {}", money(budget.0)));
+    let budget = status.budget_usd.map_or_else(String::new, |budget| format!(" of {}", budget.0));
     format!(
         "{label}: {}{until}, iteration {} of {}, {}{budget}",
-        status.status,
-        status.iteration,
-        status.iterations_max,
-        money(status.total_cost_usd.0)
+        status.status, status.iteration, status.iterations_max, status.total_cost_usd.0
     )
 }
 
@@ -50,7 +47,7 @@ pub fn phase_lines(
 ) -> String {
     let runs = || replaced.iter().chain(&phase.items).filter(|item| item.run.is_some());
     let word = colors.styled(&phase.status, status_style(&phase.status));
-    let cost = money(phase.total_cost_usd.0);
+    let cost = phase.total_cost_usd.0.to_string();
     let totals = match runs().count() as u64 {
         0 => String::new(),
         1 => format!(", {cost}"),
@@ -73,7 +70,7 @@ fn run_line(item: &ItemReport, activities: &BTreeMap<String, String>, colors: Co
     let until = item.until.map_or_else(String::new, |until| format!(" until {}", future_time(until.0)));
     let note = |text: Option<&String>| text.map_or_else(String::new, |text| format!(": {}", one_line(text)));
     let activity = note(activities.get(run).filter(|_| item.status == "running"));
-    let (cost, problem) = (money(item.total_cost_usd.0), note(item.problem.as_ref()));
+    let (cost, problem) = (item.total_cost_usd.0.to_string(), note(item.problem.as_ref()));
     let name = item.item.as_ref().map_or_else(String::new, |name| format!("  {}", one_line(name)));
     format!("    {run}  {word}{until}{activity}, {cost}{name}{problem}\n")
 }

@@ -154,7 +154,7 @@ fn usage_line(view: &LiveView) -> Option<String> {
             "{}, {} tokens, {at_least}{}",
             phrases::counted(u64::from(usage.turns), "turn"),
             short_count(tokens),
-            phrases::money(usage.total_cost())
+            usage.total_cost()
         )
     })
 }

@@ -194,13 +194,15 @@ pub fn strategy_text(strategy: Option<ResumeStrategy>, reason: Option<StrategyRe
     };
     let reason_text = match reason {
         Some(StrategyReason::SessionFile(SessionFileState::Ready)) | None => return text.to_owned(),
-        Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "damaged",
-        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "out of date",
-        Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => "found elsewhere",
-        Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "empty",
-        Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "missing",
+        Some(StrategyReason::SessionFile(SessionFileState::Damaged)) => "the session file was damaged",
+        Some(StrategyReason::SessionFile(SessionFileState::Stale)) => "the session file was out of date",
+        Some(StrategyReason::SessionFile(SessionFileState::Elsewhere)) => {
+            "the session file was found elsewhere"
+        }
+        Some(StrategyReason::SessionFile(SessionFileState::Empty)) => "the session file was empty",
+        Some(StrategyReason::SessionFile(SessionFileState::Missing)) => "the session file was missing",
         Some(StrategyReason::Fault(fault)) => fault.describe(),
-        Some(StrategyReason::NeverOpened) => "never opened",
+        Some(StrategyReason::NeverOpened) => "the session was never opened",
     };
     format!("{text} ({reason_text})")
 }
@@ -309,7 +311,9 @@ fn stop_text(cause: StopCause, level: StopLevel, stall: Option<StallReport>, pol
             );
         }
         StopCause::DidNotExit => "the agent returned a result but did not exit; stopping it",
-        StopCause::BackgroundStopped => "the time for the agent's background work is over; stopping it",
+        StopCause::BackgroundStopped => {
+            "stopping the agent and its background work: its time or a limit is exhausted"
+        }
         StopCause::LimitReached | StopCause::Cancelled | StopCause::Suspended => "stopping the agent",
     };
     text.to_owned()
@@ -350,18 +354,9 @@ pub fn limit_amount(limit: Limit, amount: f64, count: fn(u64) -> String) -> Stri
     }
 }
 
-/// Formats an amount of money: two decimals from $1, four below.
-pub fn money(amount: Usd) -> String {
-    match amount.0 {
-        0 => "$0".to_owned(),
-        1..1_000_000 => format!("${:.4}", amount.as_dollars()),
-        1_000_000.. => format!("${:.2}", amount.as_dollars()),
-    }
-}
-
-/// Formats an amount of dollars in the same way, or as `?` if it is invalid.
+/// Formats an amount of dollars, or returns `?` if it is invalid.
 pub fn dollars(amount: f64) -> String {
-    Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), money)
+    Usd::from_dollars(amount).map_or_else(|| "?".to_owned(), |amount| amount.to_string())
 }
 
 pub fn notify_failure(failure: &NotifyFailure) -> String {
@@ -401,14 +396,10 @@ pub fn counted(count: u64, one: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{counted, dollars, money};
-    use longhaul_core::Usd;
+    use super::{counted, dollars};
 
     #[test]
     fn formats_short_amounts() {
-        for (micros, text) in [(0, "$0"), (1_234, "$0.0012"), (999_999, "$1.0000"), (12_345_678, "$12.35")] {
-            assert_eq!(money(Usd(micros)), text);
-        }
         assert_eq!((dollars(0.0076).as_str(), dollars(-1.0).as_str()), ("$0.0076", "?"));
         assert_eq!((counted(1, "run"), counted(0, "run")), ("1 run".to_owned(), "0 runs".to_owned()));
     }

@@ -105,7 +105,7 @@ impl ProgressDisplay {
     fn warn_of_unmatched_tools(&mut self, snapshot: &AttemptSnapshot) {
         if snapshot.model.is_some() && self.warned.insert("tools") {
             for pattern in &snapshot.unmatched_tools {
-                self.print(&format!("warning: `{pattern}` matches no tool of the agent"));
+                self.print(&format!("warning: `{pattern}` matches no tool of the agent; correct it in --allow-tools or --deny-tools"));
             }
         }
     }

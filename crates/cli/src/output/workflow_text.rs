@@ -39,7 +39,7 @@ impl WorkflowContext<'_> {
             |status| matches!(status, ItemStatus::Ended { outcome } if outcome.kind == OutcomeKind::Done);
         let done = runs.iter().filter(|(_, item)| is_done(item.status)).count();
         // Also of runs that a retry replaced.
-        let cost = phrases::money(self.state.phases.get(phase).map_or(Usd::ZERO, |state| state.cost));
+        let cost = self.state.phases.get(phase).map_or(Usd::ZERO, |state| state.cost).to_string();
         if self.policy.phases[phase].has_items {
             format!(", {done} of {} done, {cost}", counted(runs.len() as u64, "run"))
         } else {
@@ -64,7 +64,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             let budget = limits.and_then(|limits| limits.budget);
             let time = limits.and_then(|limits| limits.time);
             let changes = [
-                budget.map(|budget| format!("budget {}", phrases::money(budget))),
+                budget.map(|budget| format!("budget {}", budget)),
                 time.map(|time| format!("time limit {time}")),
                 iterations_max.map(|max| format!("at most {}", counted(max.into(), "iteration"))),
             ];
@@ -98,7 +98,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
                 context.problem.map(phrases::one_line).or(fault.map(|fault| fault.describe().to_owned()));
             let reason = reason.map_or_else(String::new, |reason| format!(" ({reason})"));
             let next = describe_next(*next, *parked_until, context);
-            let cost = phrases::money(end.cost);
+            let cost = end.cost.to_string();
             format!("{}: {}{reason}, {cost}{next}", context.run(*key), end.outcome.kind)
         }
         WorkflowRecord::ShareRefused { key, .. } => {
@@ -124,9 +124,11 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             format!("workflow {} recovered, after up to {idle} without a supervisor", context.id)
         }
         WorkflowRecord::CancelOrdered { source } => match source {
-            CancelSource::PersonNow => "the user cancelled it: stopping all runs at once".to_owned(),
+            CancelSource::PersonNow => {
+                "the user cancelled the workflow: stopping all runs at once".to_owned()
+            }
             CancelSource::Person | CancelSource::Sigterm | CancelSource::Sighup => {
-                "the user cancelled it: stopping all runs".to_owned()
+                format!("{} cancelled the workflow: stopping all runs", source.actor())
             }
         },
         WorkflowRecord::WorkflowSuspendOrdered { source } => {

@@ -3,7 +3,8 @@
 use crate::next_commands::next_commands;
 use crate::output::{phrases, time::TimeFormat};
 use longhaul_core::{
-    AfterWait, AgentProgram, CheckStage, Moment, Outcome, OutcomeKind, Phase, Run, RunId, RunSpec, State,
+    AfterWait, AgentProgram, CheckStage, Limit, Moment, Outcome, OutcomeKind, Phase, Run, RunId, RunSpec,
+    State,
 };
 use serde::Serialize;
 
@@ -44,9 +45,11 @@ pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock
         }
         None => {
             let activity = current_activity(state, clock, now);
-            let is_suspended = matches!(state.phase, Phase::Suspended { .. });
-            let text = if is_suspended {
+            let text = if let Phase::Suspended { .. } = state.phase {
                 activity
+            } else if let Phase::Waiting { until, next: AfterWait::Attempt(plan), .. } = &state.phase {
+                let until = clock.near(*until, now);
+                format!("the run has no supervisor; attempt {} was planned for {until}", plan.attempt)
             } else {
                 format!("the run has no supervisor; its last record: {activity}")
             };
@@ -102,6 +105,10 @@ fn advice_text(
     let advice = phrases::advice_of(state, agent).map(str::to_owned);
     match outcome.kind {
         OutcomeKind::Done => "nothing to do".to_owned(),
+        OutcomeKind::Failed if outcome.limit == Some(Limit::Attempts) => {
+            "the limit on attempts stopped the run; `longhaul resume` allows as many attempts again"
+                .to_owned()
+        }
         OutcomeKind::Failed => advice.unwrap_or_else(|| "review the work, then resume".to_owned()),
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
             Some(limit) => format!("{} stopped the run; raise it to continue", limit.describe()),

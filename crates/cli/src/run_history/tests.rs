@@ -121,6 +121,25 @@ fn shows_planned_wait_if_exceeded() {
 }
 
 #[test]
+fn exceeded_wall_limit_is_raised() {
+    let policy = plain().with(|policy| policy.limits.wall = Some(Span::from_secs(5)));
+    check_with(
+        &policy,
+        "start; spawn; open; ends 529; idle; exit 1; swept; tick; spawn; open; ends 529; idle; exit 1; swept",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     attempt 1: the API is overloaded (status 529); resumed after 2s
+            22:00:02  +2s     attempt 2: the API is overloaded (status 529)
+            22:00:02  +2s     finished: retry_later (the API is overloaded) after 2 attempts in 2s (2s of it
+                              waiting), $0
+            next: resume at 22:00:06 (in 4s)
+                  longhaul resume kmzqbd --add-time 5s
+        "#]],
+    );
+}
+
+#[test]
 fn advises_on_faults_without_retry() {
     check(
         "start; spawn; open; ends 403; idle; exit 1; swept",
@@ -129,7 +148,7 @@ fn advises_on_faults_without_retry() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: the credentials were rejected (status 403)
             22:00:00  +0s     finished: needs_person (the credentials were rejected) after 1 attempt in 0s, $0
-            next: check the key or log in with `claude`, then resume the session
+            next: check the key or log in with `claude`, then resume the run
                   longhaul resume kmzqbd
         "#]],
     );
@@ -142,8 +161,8 @@ fn advises_on_faults_without_retry() {
                               tool calls were denied)
             22:00:00  +0s     finished: needs_person (the agent was denied tools that it needed) after 1 attempt
                               in 0s, $0.1000
-            next: allow the tools in your settings of the agent or, in a sandbox, by the permission mode
-                  bypassPermissions; or accept that they were denied
+            next: allow the tools in the agent's settings; or, in a sandbox, resume with the permission mode
+                  bypassPermissions; or count the run as done although they were denied
                   longhaul resume kmzqbd --permission-mode bypassPermissions
                   longhaul resume kmzqbd --allow-denials
         "#]],
@@ -214,7 +233,7 @@ fn lost_session_shows_its_resume_strategy() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: 4 turns in 0s, $0.4000; the agent crashed (signal 9, SIGKILL); resumed
                               after 2s
-            22:00:02  +2s     attempt 2 started: resumed from a repaired copy (damaged)
+            22:00:02  +2s     attempt 2 started: resumed from a repaired copy (the session file was damaged)
             22:00:02  +2s     attempt 2: 1 turn in 0s, $0.1000; the agent reports that it is done
             22:00:02  +2s     finished: done after 2 attempts in 2s (2s of it waiting), $0.5000
             next: nothing to do
@@ -313,7 +332,7 @@ fn shows_that_a_cancel_ended_a_wait() {
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempts 1 to 2: the API is overloaded (status 529), 2 attempts over 3s; waited 3s
                               in total
-            22:00:03  +3s     cancelled, which ended the wait
+            22:00:03  +3s     cancelled while no agent was running
             22:00:03  +3s     finished: cancelled after 2 attempts in 3s (3s of it waiting), $0
             next: the run was cancelled; resume to continue
                   longhaul resume kmzqbd
@@ -325,7 +344,7 @@ fn shows_that_a_cancel_ended_a_wait() {
             2026-11-22
             22:00:00  +0s     started in a new session
             22:00:00  +0s     attempt 1: the API is overloaded (status 529); waited 1s
-            22:00:01  +1s     cancelled, which ended the wait
+            22:00:01  +1s     cancelled while no agent was running
             22:00:01  +1s     finished: cancelled after 1 attempt in 1s (1s of it waiting), $0
             next: the run was cancelled; resume to continue
                   longhaul resume kmzqbd
@@ -406,6 +425,17 @@ fn shows_orphaned_run() {
               longhaul recover kmzqbd
               longhaul cancel kmzqbd
     "#]],
+    );
+    check(
+        "start; spawn; open; ends 529; idle; exit 1; swept; gone",
+        expect![[r#"
+            2026-11-22
+            22:00:00  +0s     started in a new session
+            22:00:00  +0s     attempt 1: the API is overloaded (status 529); waiting until 22:00:02 (for 2s)
+            next: the run has no supervisor; attempt 2 was planned for 22:00:02
+                  longhaul recover kmzqbd
+                  longhaul cancel kmzqbd
+        "#]],
     );
     check(
         "start; spawn; open; +3h; orphaned 1h; gone",

@@ -111,7 +111,8 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
         }
         TimelineEvent::Recovered { finding, disk_was_full, unsupervised_ms, idle_ms, changes, .. } => {
             if *finding == RecoveryFinding::Suspended {
-                return format!("{}{}", phrases::describe_finding(*finding), describe_changes(changes));
+                let changes = describe_changes(changes);
+                return format!("a new supervisor took over the suspended run{changes}");
             }
             let unsupervised = unsupervised_ms.filter(|span| *span >= GAP_MIN);
             let unsupervised =
@@ -241,7 +242,7 @@ fn cost(Dollars(amount): Dollars, Dollars(estimated): Dollars) -> Option<String>
         return None;
     }
     let partly = if estimated > Usd::ZERO { " (partly estimated)" } else { "" };
-    Some(format!("{}{partly}", phrases::money(amount)))
+    Some(format!("{}{partly}", amount))
 }
 
 /// Describes a prompt as an infinitive clause, or returns `None` for the prompts that start or continue every
@@ -286,7 +287,7 @@ fn many(times: u32) -> String {
 
 fn describe_cancel(source: CancelSource, in_wait: bool) -> &'static str {
     match source {
-        CancelSource::Person | CancelSource::PersonNow if in_wait => "cancelled, which ended the wait",
+        CancelSource::Person | CancelSource::PersonNow if in_wait => "cancelled while no agent was running",
         CancelSource::Person => "cancelled; stopping what runs",
         CancelSource::PersonNow => "cancelled immediately",
         CancelSource::Sigterm => "SIGTERM cancelled the run",

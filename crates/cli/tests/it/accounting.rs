@@ -256,8 +256,8 @@ fn time_of_a_silent_agent_that_was_killed_with_its_supervisor_is_active() {
 
 #[test]
 fn resume_prompt_names_raised_limits() {
-    let work = "A step.\n$ true\n".repeat(30)
-        + "Done.\n? The limits were raised: $5.0000 and 10 turns added.\nThank you.\n";
+    let work =
+        "A step.\n$ true\n".repeat(30) + "Done.\n? Added to the limits: $5.00 and 10 turns.\nThank you.\n";
     play_with_each_agent(&work, "raised limits", |stage, agent, server| {
         run(stage, agent, server, &["--max-turns", "5", "--budget", "5", "--no-wrap-up"], 22);
         let args = ["resume", "@", "--max-turns", "15", "--add-budget", "5"];

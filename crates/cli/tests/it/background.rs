@@ -175,13 +175,17 @@ fn background_work_stopped_at_a_limit_is_named_to_the_next_attempt() {
                 "{:?}",
                 sent_prompts(stage)
             );
-            assert!(transcript(stage).contains("It is stopped when the run ends"), "{}", transcript(stage));
+            assert!(
+                transcript(stage).contains("Longhaul stops this work when the run ends"),
+                "{}",
+                transcript(stage)
+            );
 
             let resumed =
                 stage.longhaul(["resume", "@", "--add-time", "5m"]).against(server).output().envelope(0);
             assert_eq!(resumed["result"], "All is done.", "{resumed}");
             let prompt = prompt_of(&stage.only_run(), 2);
-            let item = format!("start again what the task still needs:\n- `{ENDLESS}`, output in /");
+            let item = format!("Start again what the task still needs of it:\n- `{ENDLESS}`, output in /");
             assert!(prompt.contains(&item) && prompt.contains("\nstep 1\nstep 2\n"), "{prompt}");
             assert_eq!(prompt.matches(ENDLESS).count(), 1, "{prompt}");
         },
@@ -214,7 +218,9 @@ fn text_output_names_stopped_background_work() {
     let message = format!("the background work `{ENDLESS}` was stopped (last line of its output: step 2)");
     assert!(unwrapped(&output.stdout).contains(&format!("note {message}")), "{output:?}");
     assert!(
-        output.stderr.contains("the time for the agent's background work is over; stopping it"),
+        output
+            .stderr
+            .contains("stopping the agent and its background work: its time or a limit is exhausted"),
         "{output:?}"
     );
     let show = stage.longhaul(["show", "@", "--output-format", "text"]).output().stdout;

@@ -280,6 +280,8 @@ status = { code = 529 }
     let failed =
         gsd(&stage, &agent, &fails, &["execute-phase", "1", "--max-retries", "1"]).output().envelope(75);
     assert_eq!(failed["run"]["outcome"], "retry_later", "{failed}");
+    let bound = "the API is overloaded; the next retry would exceed the limit on retries (1)";
+    assert_eq!(failed["errors"][0], bound, "{failed}");
     fs::write(stage.folder().join("started"), "").expect("the stage is writable");
     let server = Server::start(EXECUTE_ALONE);
     let executed = gsd(&stage, &agent, &server, &["execute-phase", "1"]).output().envelope(0);

@@ -127,7 +127,7 @@ fn dry_run_shows_everything_and_starts_nothing() {
           stop_grace: 10s
           allow_denials: false
           session_loss: fall_back
-          summarize: false
+          handoff_summary: false
           summary_timeout: 1m
         Set by:
           agent_args: flag
@@ -220,7 +220,7 @@ fn help_describes_every_flag_of_run() {
                   The agent's permission mode [default: your settings of the agent]
 
               --agent-path <FILE>
-                  The agent's program [default: `claude`, in PATH or where its installers put it]
+                  The agent's program [default: `claude`, on PATH or where its installers put it]
 
               --session-id <UUID>
                   UUID of the new session [default: random]
@@ -263,8 +263,8 @@ fn help_describes_every_flag_of_run() {
                   Deny tool calls that name this URL
 
                   Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
-                  `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. See docs/guards.md
-                  for what guards inspect and miss.
+                  `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. What guards
+                  inspect and miss: https://github.com/longhaul/longhaul/blob/main/docs/guards.md
 
               --block-urls-file <FILE>
                   Deny tool calls that name a URL in this file
@@ -450,12 +450,14 @@ fn help_describes_every_flag_of_run() {
 
                   CHANNEL is `desktop`, `ntfy:TOPIC`, `ntfy:https://HOST/TOPIC`, `slack:VARIABLE` (an
                   environment variable with the URL of a webhook), or a shell command that reads one JSON
-                  object from stdin. A failed notification changes nothing. See docs/events.md.
+                  object from stdin. A failed notification changes nothing. See
+                  https://github.com/longhaul/longhaul/blob/main/docs/events.md
 
               --events <FILE|-|fd:N>
                   Write each decision as a JSON line to FILE, stdout (`-`) or a descriptor (`fd:3`)
 
-                  A line is written once its decision is on disk. See docs/events.md.
+                  A line is written once its decision is on disk. See
+                  https://github.com/longhaul/longhaul/blob/main/docs/events.md
 
         Output:
               --output-format <FORMAT>

@@ -297,7 +297,7 @@ fn supervised_run_is_not_recovered() {
     let id = stage.only_run().id().to_string();
     let rejected = recover(&stage, &server, &[&id]).output();
     rejected.envelope(25);
-    rejected.assert_error(&["another process supervises ", "longhaul attach"]);
+    rejected.assert_error(&[" already has a supervisor", "longhaul attach"]);
     let idle = recover(&stage, &server, &[]).output();
     assert_eq!((idle.code, idle.stdout.as_str()), (0, ""));
     assert!(idle.stderr.contains("nothing to recover"), "{idle:?}");

@@ -545,7 +545,7 @@ fn invalid_task_is_rejected_before_the_start() {
     );
     check(
         &["--resume", &path(&original)],
-        &["a limit is exhausted", "$3.7500 and 1h are used", "hint: raise --claude_hours"],
+        &["a limit is exhausted", "$3.75 and 1h are used", "hint: raise --claude_hours"],
     );
     check(
         &["--resume", &path(&original), "--claude_hours", "9", "--budget_limit", "3"],

@@ -160,7 +160,7 @@ fn unfinished_run_is_recovered_without_a_new_prompt() {
     let run = run_to_mid_tool(&stage, &stage.agent(), &server);
     let rejected = resume(&stage, &server, &["@"]);
     rejected.envelope(25);
-    rejected.assert_error(&["another process supervises ", "longhaul attach"]);
+    rejected.assert_error(&[" already has a supervisor", "longhaul attach"]);
     run.kill();
     let agent = agent_pid(&stage.only_run());
     for args in [&["@", "more"][..], &["@", "--repeat-task"]] {

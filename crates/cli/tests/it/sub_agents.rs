@@ -92,7 +92,10 @@ fn sub_agent_that_died_with_its_agent_is_named_and_counted() {
             assert_eq!(envelope["run"]["attempts"], 2, "{envelope}");
             assert_eq!(envelope["result"], "I count them myself: 42.", "{envelope}");
             let prompt = prompt_of(&stage.only_run(), 2);
-            assert!(prompt.contains("start again what the task still needs:\n- `Count files`"), "{prompt}");
+            assert!(
+                prompt.contains("Start again what the task still needs of it:\n- `Count files`"),
+                "{prompt}"
+            );
             assert_exact(stage, server, &envelope);
         });
     }

@@ -248,6 +248,8 @@ fn reset_is_awaited_if_the_clock_is_set_back() {
     let args = ["--permission-mode", "bypassPermissions", "--max-reset-wait", "10m"];
     let envelope = recover_after_clock_was_set_back(&stage, &server, &args).envelope(75);
     assert_eq!(envelope["run"]["fault"], "usage_limit", "{envelope}");
+    let reason = envelope["errors"][0].as_str().unwrap_or_default();
+    assert!(reason.ends_with("would exceed the longest wait for a reset (10m)"), "{envelope}");
 }
 
 #[test]

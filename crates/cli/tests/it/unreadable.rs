@@ -174,7 +174,7 @@ fn check_handoffs(stage: &Stage, agent: &Path) {
         &["--from-transcript", copy, "--task-file", "/nowhere"],
         &["/nowhere", "hint: check --task-file"],
     );
-    check_usage(&[], &["<RUN>", "--help"]);
+    assert_handoff(&handoff(stage, &[]), "fix it");
     check_usage(&["@", "--from-transcript", copy], &["cannot be used with"]);
     check_usage(&["@", "--task", "x"], &["cannot be used with", "--task"]);
 }

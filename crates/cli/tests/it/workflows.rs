@@ -532,7 +532,7 @@ fn cancel_stops_all_runs_and_resume_continues() {
 
     let cancelled = stage.longhaul(["cancel", dir.id().as_str()]).against(&server).output();
     envelope_of(&cancelled, 0, 130);
-    assert_eq!(envelope(&running.output(), 130)["errors"][0], "the workflow was cancelled");
+    assert_eq!(envelope(&running.output(), 130)["errors"][0], "the user cancelled the workflow");
     let resumed = stage.longhaul(["resume", "@"]).against(&server).output();
     envelope(&resumed, 0);
     assert!(fs::read_to_string(stage.work().join("steps")).expect("steps").ends_with("rest\n"));

@@ -3,7 +3,7 @@
 
 use crate::file_end::tail;
 use longhaul_agent::{AttemptSnapshot, for_user};
-use longhaul_core::{CancelSource, Fault, Outcome, OutcomeKind, State};
+use longhaul_core::{CancelSource, Fault, Outcome, OutcomeKind, Policy, State, WaitBound};
 use longhaul_store::RunDir;
 use std::path::PathBuf;
 
@@ -41,6 +41,7 @@ impl FailedCheck {
 /// agent's messages.
 pub(super) fn errors(
     state: &State,
+    policy: &Policy,
     outcome: Outcome,
     check: Option<&FailedCheck>,
     snapshot: &AttemptSnapshot,
@@ -49,7 +50,9 @@ pub(super) fn errors(
     if outcome.kind == OutcomeKind::Done {
         return Vec::new();
     }
-    let mut errors = vec![reason(state, outcome, check)];
+    let bound = WaitBound::from_state(state, policy);
+    let bound = bound.map_or_else(String::new, |bound| format!("; the next retry would exceed {bound}"));
+    let mut errors = vec![reason(state, outcome, check) + &bound];
     errors.extend(check.map(|check| check.tail.clone()).filter(|tail| !tail.is_empty()));
     errors.extend(snapshot.errors.iter().cloned());
     errors.extend(stderr.map(for_user).filter(|text| !text.is_empty()));
@@ -98,11 +101,7 @@ fn lacks_verdict(state: &State, outcome: Outcome) -> bool {
 }
 
 fn actor(source: Option<CancelSource>) -> &'static str {
-    match source {
-        Some(CancelSource::Person | CancelSource::PersonNow) | None => "the user",
-        Some(CancelSource::Sigterm) => "SIGTERM",
-        Some(CancelSource::Sighup) => "SIGHUP",
-    }
+    source.unwrap_or(CancelSource::Person).actor()
 }
 
 fn describe(state: &State, fault: Fault) -> String {

@@ -31,9 +31,7 @@ pub enum WorkflowError {
     #[error("cannot resume workflow {0}: it has not finished")]
     NotFinished(RunId),
     /// A run that the user resumed still works, and the workflow would not wait for it.
-    #[error(
-        "cannot continue workflow {workflow}: its run {run} still works, and the workflow would not wait for it"
-    )]
+    #[error("cannot continue workflow {workflow}: its run {run} is still running outside the workflow")]
     RunWorks {
         /// Id of the workflow.
         workflow: RunId,

@@ -2,7 +2,7 @@
 
 use crate::RunReport;
 use longhaul_core::{
-    Moment, Outcome, OutcomeKind, RunId, RunKey, Span, Workflow, WorkflowPolicy, WorkflowState,
+    CancelSource, Moment, Outcome, OutcomeKind, RunId, RunKey, Span, Workflow, WorkflowPolicy, WorkflowState,
 };
 use longhaul_store::{WorkflowDir, WorkflowPlan, WorkflowStatus};
 use std::path::PathBuf;
@@ -168,6 +168,9 @@ fn reason(
     if let Some(problem) = &status.until_problem {
         return format!("the condition of `until` could not be evaluated: {problem}");
     }
+    if let Some((run, limit)) = status.own_limit_run.as_ref().zip(outcome.limit) {
+        return format!("{} of run {run} stopped the workflow", limit.describe());
+    }
     match outcome.kind {
         OutcomeKind::Partial if policy.until_after.is_some() => {
             format!("the condition of `until` does not hold after iteration {}", status.iteration)
@@ -177,9 +180,6 @@ fn reason(
             Some(deferred) => format!("{deferred} items above `max_objectives` were left out"),
             None => "some runs of the workflow are not done".to_owned(),
         },
-        OutcomeKind::OverBudget | OutcomeKind::OutOfTime if status.own_limit_run.is_some() => {
-            format!("a run of the workflow finished as {}: its own limit is exhausted", outcome.kind)
-        }
         OutcomeKind::OverBudget => {
             let budget = status.budget_usd.map_or_else(String::new, |budget| format!(" of {}", budget.0));
             format!("the budget stopped the workflow: {}{budget} used", status.total_cost_usd.0)
@@ -188,11 +188,15 @@ fn reason(
             let limit = status.time_limit_ms.map_or_else(String::new, |limit| format!(" of {limit}"));
             format!("the time limit stopped the workflow: {}{limit} worked", state.clock.before)
         }
-        OutcomeKind::Cancelled if state.cancelled_by.is_none() => {
-            "a run of the workflow was cancelled".to_owned()
+        // A signal that would suspend the workflow can cancel its runs.
+        OutcomeKind::Cancelled => match state.cancelled_by.or(state.suspended_by) {
+            Some(source) => format!("{} cancelled the workflow", source.actor()),
+            None => "a run of the workflow was cancelled".to_owned(),
+        },
+        OutcomeKind::Suspended => {
+            let source = outcome.cancelled_by.unwrap_or(CancelSource::Sigterm);
+            format!("{} suspended the workflow", source.signal())
         }
-        OutcomeKind::Cancelled => "the workflow was cancelled".to_owned(),
-        OutcomeKind::Suspended => "a signal suspended the workflow".to_owned(),
         OutcomeKind::Done
         | OutcomeKind::Failed
         | OutcomeKind::NeedsPerson

@@ -363,10 +363,10 @@ fn estimate_grows_with_length() {
         format!("{} questions, {} tokens, {cost:?}\n", estimate.questions, estimate.tokens.total())
     };
     expect![[r#"
-        0 questions, 0 tokens, Some("$0.0000")
+        0 questions, 0 tokens, Some("$0")
         2 questions, 5208 tokens, Some("$0.0336")
         3 questions, 106958 tokens, Some("$0.3497")
-        9 questions, 815850 tokens, Some("$2.5412")
+        9 questions, 815850 tokens, Some("$2.54")
     "#]]
     .assert_eq(&[0, 4_000, 400_000, 40_000_000].map(estimate).concat());
     let prices = Prices::bundled();

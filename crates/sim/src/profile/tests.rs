@@ -11,7 +11,7 @@ fn built_in_profiles_are_valid() {
         assert_eq!(Profile::parse(&text), Ok(profile));
     }
     let error = Profile::built_in("unknown").expect_err("no such profile").to_string();
-    assert_eq!(error, "`unknown` is not a profile; the profiles are calm, flaky, storm, quota");
+    assert_eq!(error, "`unknown` is not a fault set; the fault sets are calm, flaky, storm, quota");
 }
 
 #[test]

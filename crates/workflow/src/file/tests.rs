@@ -110,7 +110,7 @@ fn full_file() {
 fn graph_of_the_full_file() {
     let graph = parse(FULL, &[]).expect("a workflow").graph();
     expect![[r#"
-        up to 10 iterations, at most 3 runs at a time, budget $20.0000, time limit 8h
+        up to 10 iterations, at most 3 runs at a time, budget $20.00, time limit 8h
         │
         ├─ plan
         │    result as JSON

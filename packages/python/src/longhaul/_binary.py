@@ -50,7 +50,7 @@ def find() -> str:
             "use Linux or macOS; on Windows, use the Windows Subsystem for Linux",
         )
     raise BinaryNotFoundError(
-        f"found no binary `{NAME}`: neither in the scripts of this Python installation nor in PATH",
+        f"found no binary `{NAME}`: neither in the scripts of this Python installation nor on PATH",
         f"install the wheel that `cargo xtask dist` builds, or set {VARIABLE} to the path of the binary",
     )
 

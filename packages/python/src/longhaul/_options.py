@@ -28,7 +28,7 @@ class _Common(TypedDict, total=False):
 
 class _Agent(TypedDict, total=False):
     agent_path: Path | None
-    """The agent's program [default: `claude`, in PATH or where its installers put it]"""
+    """The agent's program [default: `claude`, on PATH or where its installers put it]"""
     allow_denials: bool | None
     """Count a run with denied tool calls as done"""
     allow_tools: Sequence[str] | str | None

@@ -111,7 +111,7 @@ fn counted(faults: &BTreeMap<String, u32>) -> String {
 
 fn survived(faults: &[SurvivedFault]) -> String {
     let names: Vec<String> = faults.iter().map(|survived| survived.fault.to_string()).collect();
-    if names.is_empty() { "none reached the supervisor".to_owned() } else { names.join(", ") }
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
 fn totals(totals: &CountedAndBilled, format_amount: impl Fn(u64) -> String) -> String {

@@ -6,7 +6,6 @@ use crate::commands::supervise::print_outcome;
 use crate::commands::workflow_lines::phases_lines;
 use crate::output;
 use crate::output::color::Colors;
-use crate::output::phrases::money;
 use crate::workflow_next_commands::next_commands;
 use longhaul::workflow::WorkflowReport;
 use longhaul_core::{Dollars, OutcomeKind, Span};
@@ -104,7 +103,7 @@ pub fn print_end(global: &GlobalArgs, report: &WorkflowReport) {
     let reason = report.errors.first().map_or_else(String::new, |reason| format!(": {reason}"));
     let next = envelope.workflow.next.iter().map(|command| format!("`{command}`"));
     print_outcome(global, &subject, kind, &format!("{kind}{reason}"), || {
-        next.collect::<Vec<_>>().join(" or ")
+        next.collect::<Vec<_>>().join(if report.status.own_limit_run.is_some() { ", then " } else { " or " })
     });
 }
 
@@ -114,11 +113,7 @@ fn text(report: &WorkflowReport) -> String {
     let word = colors.styled(report.outcome.kind.as_str(), outcome_style(report.outcome.kind));
     let mut text = format!(
         "workflow {}: {word} after {} ({} of {} iterations, {})\n",
-        report.workflow,
-        report.wall,
-        status.iteration,
-        status.iterations_max,
-        money(status.total_cost_usd.0)
+        report.workflow, report.wall, status.iteration, status.iterations_max, status.total_cost_usd.0
     );
     text += &phases_lines(status, Some(&BTreeMap::new()), colors);
     text

@@ -7,7 +7,6 @@ use crate::args::{GlobalArgs, ResumeArgs};
 use crate::commands::supervise::supervisor;
 use crate::config::arguments::typed_except;
 use crate::failure::Failure;
-use crate::output::phrases::money;
 use crate::output::print_status;
 use crate::workflow_next_commands::next_commands;
 use crate::{frozen_supervisor, limit_flags, runtime, signals};
@@ -136,7 +135,7 @@ fn require_remaining(
     let (limit, is_exhausted, used) = match (state.exhausted_limit(&plan.policy), limits.budget, limits.time)
     {
         (Some(Limit::Budget), Some(budget), _) => {
-            (Limit::Budget, cost >= budget, format!("{} of {}", money(cost), money(budget)))
+            (Limit::Budget, cost >= budget, format!("{} of {}", cost, budget))
         }
         (Some(Limit::Time), _, Some(limit)) => (Limit::Time, time >= limit, format!("{time} of {limit}")),
         (_, _, _) => return Ok(()),

@@ -6,7 +6,7 @@ use crate::args::GlobalArgs;
 use crate::failure::Failure;
 use crate::output::envelope_text::short_count;
 use crate::output::pager::page_output;
-use crate::output::phrases::{bytes, counted, money};
+use crate::output::phrases::{bytes, counted};
 use crate::output::time::future_time;
 use crate::time_arg::ago;
 use crate::{open_home, output};
@@ -156,7 +156,7 @@ fn text(status: &LearningStatus, now: Moment) -> String {
         lines.push(format!(
             "{}: {at_least}{} (estimated), {} tokens in and {} out",
             counted(spent.answers, "answer"),
-            money(spent.estimated_cost_usd.0),
+            spent.estimated_cost_usd.0,
             short_count(spent.input_tokens),
             short_count(spent.output_tokens)
         ));

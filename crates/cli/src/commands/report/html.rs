@@ -12,7 +12,7 @@ use super::run_health::RunHealth;
 use super::totals::{LostTimeRow, ModelRow};
 use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::{grouped, is_control_like, short_count};
-use crate::output::phrases::{counted, money};
+use crate::output::phrases::counted;
 use crate::output::time::TimeFormat;
 use longhaul_core::Span;
 use maud::{Markup, PreEscaped, html};
@@ -131,8 +131,8 @@ fn summary(report: &ReportData) -> Markup {
                 @let count = report.workflows.len().to_string();
                 (tile("tile", "Workflows", &count, &super::workflow_counts(report)))
             }
-            (tile("tile", "Spent", &money(cost.0), &notes.join("; ")))
-            @let note = format!("{}attempts ran for {active}", largest.unwrap_or_default());
+            (tile("tile", "Spent", &cost.0.to_string(), &notes.join("; ")))
+            @let note = format!("{}active {active}", largest.unwrap_or_default());
             (tile("tile", "Time lost", &lost_time.to_string(), &note))
         }
     };
@@ -301,7 +301,7 @@ fn workflows(report: &ReportData, clock: &TimeFormat) -> Markup {
                 th scope="row" { (workflow.id) " " span.dim { (workflow.title()) } }
                 td { (workflow.status) }
                 td.number { (workflow.iteration) " of " (workflow.iterations_max) }
-                td.number { (money(workflow.cost.0)) }
+                td.number { (workflow.cost.0) }
                 td { (clock.short(workflow.started_at.0)) }
                 td { @if let Some(next) = &workflow.next { code { (next) } } }
             }

@@ -115,7 +115,7 @@ impl SliceKind {
             SliceKind::Waiting => "waiting for the next attempt",
             SliceKind::Checking => "a check",
             SliceKind::Downtime => "the machine slept, or there was no supervisor",
-            SliceKind::Finished => "finished, until it was resumed",
+            SliceKind::Finished => "between finish and resume",
         }
     }
 

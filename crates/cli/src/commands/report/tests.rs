@@ -330,7 +330,7 @@ fn empty_report_is_valid() {
         SUMMARY
           runs        0, in 0 attempts: 0 done, 0 failed, 0 needs a person, 0 running
           spent       $0 reported by the agent; 0 tokens
-          time lost   0s; attempts ran for 0s
+          time lost   0s; active 0s
 
         NEEDS ATTENTION
           Nothing.

@@ -5,7 +5,7 @@ use super::data::{Bounds, ReportData, ReportRun, ReportSummary};
 use super::run_timeline::SliceKind;
 use super::workflows::ReportWorkflow;
 use crate::output::envelope_text::{cut, short_count};
-use crate::output::phrases::{self, counted, money, titled};
+use crate::output::phrases::{self, counted, titled};
 use crate::output::table::{Column, table};
 use crate::output::time::TimeFormat;
 use crate::output::wrap::{COLUMNS, wrap};
@@ -51,8 +51,7 @@ fn workflows(out: &mut String, report: &ReportData, clock: &TimeFormat) {
     for workflow in &report.workflows {
         let ReportWorkflow { id, status, iteration, iterations_max, cost, started_at, next, .. } = workflow;
         let started = clock.short(started_at.0);
-        let facts =
-            format!("iteration {iteration} of {iterations_max}; {}; started {started}", money(cost.0));
+        let facts = format!("iteration {iteration} of {iterations_max}; {}; started {started}", cost.0);
         *out += &format!("  {id}  {status}; {facts}\n");
         *out += &format!("    {}\n", line(&workflow.title(), COLUMNS - 4));
         // For urgent workflows, the section on what needs attention shows it.
@@ -83,8 +82,8 @@ fn summary(out: &mut String, report: &ReportData) {
         wrapped(out, "  workflows   ", &format!("{}: {counts}", report.workflows.len()));
     }
     let notes = super::notes(report).join("; ");
-    wrapped(out, "  spent       ", &format!("{} reported by the agent; {notes}", money(cost.0)));
-    wrapped(out, "  time lost   ", &format!("{lost}; attempts ran for {active}"));
+    wrapped(out, "  spent       ", &format!("{} reported by the agent; {notes}", cost.0));
+    wrapped(out, "  time lost   ", &format!("{lost}; active {active}"));
 }
 
 fn attention(out: &mut String, report: &ReportData, clock: &TimeFormat) {
@@ -167,9 +166,10 @@ fn models(out: &mut String, report: &ReportData) {
         let [input, output, read, written, truncated] =
             [tokens.input, tokens.output, tokens.cache_read, tokens.cache_write, model.truncated_tokens]
                 .map(short_count);
-        let estimated = if model.unpriced { "no price".to_owned() } else { money(model.estimated_cost.0) };
+        let estimated =
+            if model.unpriced { "no price".to_owned() } else { model.estimated_cost.0.to_string() };
         let name = line(super::model_name(&model.model), MODEL_COLUMNS);
-        [name, input, output, read, written, truncated, money(model.cost.0), estimated]
+        [name, input, output, read, written, truncated, model.cost.0.to_string(), estimated]
     });
     section(out, "TOKENS BY MODEL", columns, rows);
 }

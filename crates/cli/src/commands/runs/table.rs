@@ -94,7 +94,7 @@ fn cost(row: &Row) -> String {
     if is_running && row.entry.attempts <= 1 && row.total_cost_usd.0 == Usd::ZERO {
         return "-".to_owned();
     }
-    format!("{at_least}{}", phrases::money(row.total_cost_usd.0))
+    format!("{at_least}{}", row.total_cost_usd.0)
 }
 
 #[cfg(test)]

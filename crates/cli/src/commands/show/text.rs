@@ -191,10 +191,10 @@ fn recovered(output: &ShowOutput) -> String {
 
 fn cost(output: &ShowOutput) -> String {
     let figures = &output.figures;
-    let mut cost = phrases::money(output.total_cost_usd.0);
+    let mut cost = output.total_cost_usd.0.to_string();
     if figures.estimated_cost_usd.0 > Usd::ZERO {
         let (reported, estimated) = (figures.reported_cost_usd.0, figures.estimated_cost_usd.0);
-        cost += &format!(": {} reported, {} estimated", phrases::money(reported), phrases::money(estimated));
+        cost += &format!(": {} reported, {} estimated", reported, estimated);
     }
     if figures.unpriced {
         cost.push_str("; a lower bound: some usage is lost or has no price");
@@ -238,7 +238,7 @@ fn checks(output: &ShowOutput) -> String {
 fn review_text(review: &ReviewRow) -> String {
     let result = review.result.map(|result| format!(", {}", phrases::review_text(result)));
     let cost = Some(review.total_cost_usd.0).filter(|cost| *cost > Usd::ZERO);
-    let cost = cost.map(|cost| format!("; the review cost {}", phrases::money(cost)));
+    let cost = cost.map(|cost| format!("; the review cost {}", cost));
     result.into_iter().chain(cost).collect()
 }
 
@@ -291,11 +291,11 @@ fn table(out: &mut String, output: &ShowOutput, history: &RunHistory, clock: &Ti
             resume,
             &duration,
             &end(&ended_by(attempt), &then(attempt, history, clock)),
-            &phrases::money(attempt.total_cost_usd.0),
+            &attempt.total_cost_usd.0.to_string(),
         ]);
         if let Some(summary) = &attempt.summary {
             let text = cut(&phrases::summary(summary.outcome), end_chars);
-            row(["", "", "", "", &text, &phrases::money(summary.total_cost_usd.0)]);
+            row(["", "", "", "", &text, &summary.total_cost_usd.0.to_string()]);
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::commands::workflow_lines::{phase_lines, warning_line};
 use crate::failure::Failure;
 use crate::output::color::Colors;
 use crate::output::pager::page_output;
-use crate::output::phrases::{counted, money, one_line};
+use crate::output::phrases::{counted, one_line};
 use crate::output::time::TimeFormat;
 use crate::run_history::NextStep;
 use crate::workflow_history::{WorkflowHistory, WorkflowIteration, WorkflowPhase};
@@ -157,7 +157,7 @@ fn text(
         line(&mut out, "finished", &clock.whole(history.as_of));
     }
     line(&mut out, "time", &format!("{}: {} active", output.wall_ms, output.active_ms));
-    line(&mut out, "cost", &money(output.total_cost_usd.0));
+    line(&mut out, "cost", &output.total_cost_usd.0.to_string());
     line(&mut out, "limits", &limits(output));
     lines(&mut out, "phases", output.settings.iter().map(settings));
     for iteration in output.iterations {
@@ -187,7 +187,7 @@ fn text(
 }
 
 fn limits(output: &ShowWorkflowOutput<'_>) -> String {
-    let budget = output.budget_usd.map_or_else(|| "none".to_owned(), |budget| money(budget.0));
+    let budget = output.budget_usd.map_or_else(|| "none".to_owned(), |budget| budget.0.to_string());
     let time = output.time_limit_ms.map_or_else(|| "none".to_owned(), |time| time.to_string());
     let iterations = counted(output.iterations_max.into(), "iteration");
     let runs = output.parallel_max;
@@ -198,7 +198,7 @@ fn settings(phase: &PhaseSettings<'_>) -> String {
     let parts = [
         (!phase.needs.is_empty()).then(|| format!("after {}", phase.needs.join(", "))),
         phase.model.map(|model| format!("model {model}")),
-        phase.budget_usd.map(|budget| format!("budget {} a run", money(budget.0))),
+        phase.budget_usd.map(|budget| format!("budget {} a run", budget.0)),
         phase.time_limit_ms.map(|time| format!("time {time} a run")),
         phase.items_max.map(|max| {
             format!("up to {}, {} at the same time", counted(max.into(), "item"), phase.parallel_max)

@@ -140,8 +140,7 @@ fn on_follow_end(region: &Region<Board>, dir: &RunDir, followed: Result<RunRepor
         Ok(report) if report.outcome.kind == OutcomeKind::Suspended => unsupervised("suspended"),
         Ok(report) => {
             region.update(|board| board.runs.remove(dir.path()));
-            let (outcome, cost) =
-                (describe_outcome(report.outcome), phrases::money(report.usage.total_cost()));
+            let (outcome, cost) = (describe_outcome(report.outcome), report.usage.total_cost().to_string());
             let text = format!("{label}: {outcome}, {}, {cost}", report.wall());
             return region.print_above(|| output::print_status(&text));
         }

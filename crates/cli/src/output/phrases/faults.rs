@@ -21,13 +21,21 @@ pub fn attempt_cause(fault: Fault, stop_cause: Option<StopCause>) -> &'static st
 }
 
 /// Advice for faults that do not pass on their own, the same for every agent.
-const ADVICE: [(Fault, &str); 7] = [
-    (Fault::Billing, "check the account's payment, then resume the session"),
+const ADVICE: [(Fault, &str); 9] = [
+    (Fault::Billing, "check the account's payment, then resume the run"),
     (Fault::ModelUnknown, "resume the run with a model that the API knows: --model NAME"),
     (Fault::SessionLost, "resume the run: it continues in a new session"),
-    (Fault::SessionBusy, "let the other run finish first"),
+    (
+        Fault::SessionBusy,
+        "finish or cancel the run that has the session, which the error names; then resume this run",
+    ),
     (Fault::AttemptTimeout, "resume the run with a larger --attempt-timeout"),
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
+    (
+        Fault::ContextFull,
+        "the task or a single result is too long for the model: start a new run with a shorter task",
+    ),
+    (Fault::Refused, "resume with another model (--model NAME), or start a new run with a changed task"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
 ];
 
@@ -184,7 +192,7 @@ mod tests {
         check(Fault::Auth, ["log in with `claude`", "the agent's own login"]);
         check(Fault::AgentMissing, ["@anthropic-ai/claude-code", "install the agent again"]);
         check(Fault::AgentUnusable, ["@anthropic-ai/claude-code", "or update it, then"]);
-        check(Fault::Permission, ["settings of the agent", "allow these tools"]);
+        check(Fault::Permission, ["the agent's settings", "allow these tools"]);
         check(Fault::GuardLapsed, ["check the hooks", "without asking"]);
         check(Fault::Billing, ["the account's payment"; 2]);
         assert_eq!(advice(Fault::Crashed, "claude"), None);

@@ -1,7 +1,7 @@
 //! Server and network faults: waits, parks, and their limits.
 
-use super::trace::{check_built_run, check_rest_with, check_run, check_run_with, plain};
-use crate::{OutageBound, Policy, Span};
+use super::trace::{check_built_run, check_rest_with, check_run, check_run_with, plain, records_of, replay};
+use crate::{Limits, OutageBound, Policy, Span, WaitBound};
 use expect_test::expect;
 
 #[test]
@@ -133,6 +133,30 @@ fn outage_ends_at_its_limit() {
             fails 500        server_error -> retry_later by server_error in 8s; > sweep; retry_later by server_error in 8s; > finish 75
         "#]],
     );
+}
+
+#[test]
+fn retry_later_has_its_bound() {
+    let check = |policy: Policy, trace: &str, expected: Option<WaitBound>| {
+        let run = replay(&records_of(&policy, &format!("start; spawn; open; exchange; {trace}")));
+        assert_eq!(WaitBound::from_state(run.state(), &policy), expected, "{trace}");
+    };
+    let (short, hour) = (Span::from_secs(5), Span::from_hours(1));
+    let walled = |policy: Policy| {
+        policy.with(|policy| policy.limits = Limits::default().with(|limits| limits.wall = Some(short)))
+    };
+    let parking = Policy { max_reset_wait: Some(hour), ..plain() };
+    let retrying = Policy { outage_bound: OutageBound::Retries, retries_max: 1, ..plain() };
+    check(bounded(short), "fails 500; tick; spawn; fails 500", Some(WaitBound::Outage(short)));
+    check(retrying, "fails 500; tick; spawn; fails 500", Some(WaitBound::Retries(1)));
+    check(walled(plain()), "fails 500; tick; spawn; fails 500", Some(WaitBound::Wall(short)));
+    check(parking.clone(), "limit until +2h; fails 429", Some(WaitBound::Reset(hour)));
+    check(walled(parking.clone()), "limit until +2h; fails 429", Some(WaitBound::Reset(hour)));
+    check(walled(parking.clone()), "limit until +1h; fails 429", Some(WaitBound::Wall(short)));
+    let together = Policy { max_reset_wait: Some(Span::from_secs(80)), ..plain() };
+    check(together, "fails usage; tick; spawn; fails usage", Some(WaitBound::Reset(Span::from_secs(80))));
+    check(parking, "fails usage", None);
+    check(plain(), "fails 401", None);
 }
 
 #[test]

@@ -86,9 +86,9 @@ fn reopening_keeps_a_run_that_the_user_continued() {
         &with_first_phase(policy("work"), |work| work.budget = Some(dollars(1.0))),
         "start; ends work over_budget 1; reopen - - work; finishes work 2",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work $1.0000; > start work
+            start                      started; iteration 1; phase work; run work $1.00; > start work
             ends work over_budget 1    work over_budget -> stop; work ended over_budget; over_budget; > finish 21
-            reopen - - work            reopened; phase work; resume work $1.0000; > resume work 1
+            reopen - - work            reopened; phase work; resume work $1.00; > resume work 1
         "#]],
     );
 }

@@ -19,8 +19,8 @@ fn budget_is_divided_among_the_free_slots() {
         &with_two_slots("work*"),
         "lists work; items work a b c; ends work1 done 1; completes work2 1; finishes work3 1",
         expect![[r#"
-            items work a b c           items a b c; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
-            ends work1 done 1          work1 done -> complete; run work3 $4.0000; > start work3
+            items work a b c           items a b c; run work1 $5.00; > start work1; run work2 $5.00; > start work2
+            ends work1 done 1          work1 done -> complete; run work3 $4.00; > start work3
         "#]],
     );
 }
@@ -31,7 +31,7 @@ fn phase_budget_caps_the_share() {
         &with_first_phase(with_budget("work", 10.0), |work| work.budget = Some(dollars(2.0))),
         "start; ends work over_budget 2",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work $2.0000; > start work
+            start                      started; iteration 1; phase work; run work $2.00; > start work
             ends work over_budget 2    work over_budget -> stop; work ended over_budget; over_budget; > finish 21
         "#]],
     );
@@ -44,9 +44,9 @@ fn share_that_is_used_up_is_raised() {
         &format!("{SHARE_USED_UP}; ends work2 done 1; ends work1 done 8"),
         expect![[r#"
             start                      started; iteration 1; phase work; > list work
-            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            items work a b             items a b; run work1 $5.00; > start work1; run work2 $5.00; > start work2
             ends work1 over_budget 5   work1 over_budget -> raise
-            ends work2 done 1          work2 done -> complete; resume work1 $9.0000; > resume work1 1
+            ends work2 done 1          work2 done -> complete; resume work1 $9.00; > resume work1 1
             ends work1 done 8          work1 done -> complete; work ended done; done; > finish 0
         "#]],
     );
@@ -71,7 +71,7 @@ fn refused_share_can_continue() {
         SHARE_USED_UP,
         "ends work2 done 3; ends review done 1",
         expect![[r#"
-            ends work2 done 3          work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.0000; > start review
+            ends work2 done 3          work2 done -> complete; work1 refused -> continue; work ended over_budget; phase review; run review $2.00; > start review
             ends review done 1         review done -> complete; review ended done; partial; > finish 27
         "#]],
     );
@@ -83,9 +83,9 @@ fn exhausted_budget_finishes() {
         &with_budget("plan work", 10.0),
         "start; ends plan done 10.1; reopen 20 -; finishes work 1",
         expect![[r#"
-            start                      started; iteration 1; phase plan; run plan $10.0000; > start plan
+            start                      started; iteration 1; phase plan; run plan $10.00; > start plan
             ends plan done 10.1        plan done -> complete; plan ended done; phase work; over_budget; > finish 21
-            reopen 20 -                reopened; phase work; run work $9.9000; > start work
+            reopen 20 -                reopened; phase work; run work $9.90; > start work
         "#]],
     );
 }
@@ -96,9 +96,9 @@ fn retries_share_the_budget() {
         &with_reaction(with_budget("work", 10.0), OutcomeKind::Failed, Reaction::Retry(2)),
         "start; ends work failed 4; ends work failed 4",
         expect![[r#"
-            start                      started; iteration 1; phase work; run work $10.0000; > start work
-            ends work failed 4         work failed -> retry; run workr1 $6.0000; > start workr1
-            ends work failed 4         workr1 failed -> retry; run workr2 $2.0000; > start workr2
+            start                      started; iteration 1; phase work; run work $10.00; > start work
+            ends work failed 4         work failed -> retry; run workr1 $6.00; > start workr1
+            ends work failed 4         workr1 failed -> retry; run workr2 $2.00; > start workr2
         "#]],
     );
 }

@@ -86,7 +86,7 @@ fn used_up_budget_ends_a_parked_workflow_at_once() {
         "ends work retry_later@1h 10; reopen 20 -; finishes work 12",
         expect![[r#"
             ends work retry_later@1h 10 work retry_later -> park 1h; over_budget; > finish 21
-            reopen 20 -                reopened; phase work; resume work $20.0000; > resume work 1
+            reopen 20 -                reopened; phase work; resume work $20.00; > resume work 1
         "#]],
     );
 }
@@ -97,9 +97,9 @@ fn budget_that_a_live_run_may_release_keeps_a_park() {
         &with_budget("work*", 10.0),
         "lists work; items work a b; ends work1 retry_later@1h 5; completes work2 1; tick; finishes work1 6",
         expect![[r#"
-            items work a b             items a b; run work1 $5.0000; > start work1; run work2 $5.0000; > start work2
+            items work a b             items a b; run work1 $5.00; > start work1; run work2 $5.00; > start work2
             ends work1 retry_later@1h 5 work1 retry_later -> park 1h
-            tick (park 1h)             resume work1 $9.0000; > resume work1 1
+            tick (park 1h)             resume work1 $9.00; > resume work1 1
         "#]],
     );
 }

@@ -3,7 +3,7 @@
 use crate::args::GlobalArgs;
 use crate::args::playbook::BootstrapArgs;
 use crate::output;
-use crate::output::phrases::{bytes, counted, money};
+use crate::output::phrases::{bytes, counted};
 use longhaul_core::{Dollars, Rfc3339, Usd};
 use longhaul_playbook::Judge;
 use longhaul_playbook::bootstrap::{BootstrapPlan, PastSession, PlannedSession, SkipReason};
@@ -166,7 +166,7 @@ impl BootstrapOutput {
         } else {
             let spent = match self.cost_usd.0 {
                 Usd::ZERO => String::new(),
-                spent => format!(", for {}", money(spent)),
+                spent => format!(", for {}", spent),
             };
             let learned = self.count(SessionProgress::Learned);
             text += &format!("{learned} of {} learned{spent}\n", counted(sessions, "session"));
@@ -183,5 +183,5 @@ fn describe(result: &str, message: &Option<String>) -> String {
 }
 
 pub fn cost(cost: Option<Usd>) -> String {
-    cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {}", money(cost)))
+    cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {}", cost))
 }

@@ -8,7 +8,6 @@ use crate::api_judge::SystemClock;
 use crate::commands::playbook::learn::progress::{name_of, print_event};
 use crate::commands::playbook::learn::{self, WorkerTarget};
 use crate::failure::{Failure, code};
-use crate::output::phrases::money;
 use crate::output::time::future_time;
 use crate::{output, runtime, signals};
 use jiff::Zoned;
@@ -86,8 +85,7 @@ impl BootstrapLearner {
             if let Some(budget) = self.budget
                 && self.spent_since(started, plan)? >= budget
             {
-                let message =
-                    format!("the budget of {} is exhausted; run it again to continue", money(budget));
+                let message = format!("the budget of {} is exhausted; run it again to continue", budget);
                 return Ok(Some(Stop { exit_code: code(OutcomeKind::OverBudget), message }));
             }
             let (number, name) = (index + 1, name_of(&planned.session.path));

@@ -55,7 +55,7 @@ fn workflow_that_needs_a_person_is_listed_although_all_its_runs_are_done() {
           runs        1, in 1 attempt: 1 done, 0 failed, 0 needs a person, 0 running
           workflows   1: 1 needs a person
           spent       $1.20 reported by the agent; 3.0M tokens
-          time lost   0s; attempts ran for 30s
+          time lost   0s; active 30s
 
         NEEDS ATTENTION
           kxhfgg  needs a person
