@@ -3,7 +3,7 @@
 
 use crate::call::wait_until;
 use crate::harness::{LONGHAUL, Stage, claude_code};
-use crate::recovering::{play_with_each_agent, recover, release};
+use crate::recovering::{play_with_each_agent, recover, release, wait_for_takeover};
 use crate::server::Server;
 use longhaul_core::{PromptKind, Record};
 use longhaul_store::Journal;
@@ -144,8 +144,10 @@ fn keep_going_continues_after_a_takeover() {
     let started = stage.run(&stage.agent(), &BASE_ARGS).against(&server).start();
     wait_until("the model has stopped twice", || steps(&stage) >= 2);
     started.kill();
+    let recovery = recover(&stage, &server, &[]);
+    wait_for_takeover(&stage);
     release(&stage);
-    let envelope = recover(&stage, &server, &[]).output().envelope(0);
+    let envelope = recovery.output().envelope(0);
     assert_eq!(envelope["run"]["outcome"], "done", "{envelope}");
     assert_eq!(steps(&stage), 5);
 }
