@@ -156,7 +156,8 @@ fn session_has_one_run_at_a_time() {
     let holder = stage.only_run();
     for second in [["--session-id", SESSION], ["--resume", SESSION], ["--resume-or-new", SESSION]] {
         let output = stage.run(&silent, &["p"]).args(second).output();
-        let envelope = assert_rejected(&output, "session_busy", &["let the other run finish first"]);
+        let envelope =
+            assert_rejected(&output, "session_busy", &["finish or cancel the run that has the session"]);
         let error = envelope["errors"].to_string();
         assert!(error.contains(holder.id().as_str()) && error.contains(SESSION), "{second:?}: {envelope}");
         let busy = stage

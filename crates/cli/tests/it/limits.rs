@@ -163,7 +163,7 @@ fn resuming_omits_the_wrap_up_prompt() {
         for prompt in later {
             assert!(!prompt.contains("This run is about to end"), "{prompt}");
             assert!(
-                prompt.contains("The limit has been raised") && prompt.contains("Look at `git log`"),
+                prompt.contains("The limit has been raised") && prompt.contains("Read `git log`"),
                 "{prompt}"
             );
         }

@@ -180,7 +180,7 @@ fn shows_failed_run() {
                1 … new … auth (status …
 
               files <run>
-              next check the key or log in with `claude`, then resume the session
+              next check the key or log in with `claude`, then resume the run
                           longhaul resume RUN
         "#]],
     );

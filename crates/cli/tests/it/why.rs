@@ -187,7 +187,7 @@ fn explains_failed_run() {
             … … attempt 1: the credentials were rejected (status 403)
             … … finished: needs_person (the credentials were rejected) after 1 attempt in …, $…
 
-            next: check the key or log in with `claude`, then resume the session
+            next: check the key or log in with `claude`, then resume the run
                   longhaul resume RUN
         "#]],
     );

@@ -112,6 +112,10 @@ fn exhausted_limit_of_run_is_raised_in_run() {
         let hint = format!("hint: leave {} out", flag.split('=').next().unwrap_or_default());
         rejected.assert_error(&[&format!("the workflow has no {limit} to add to"), &hint]);
     }
+    let run = stage.runs()[0].id().to_string();
+    let raised = stage.longhaul(["resume", &run, "--max-tokens", "10M"]).against(&server).output();
+    assert_eq!(raised.code, 0, "{raised:?}");
+    envelope(&stage.longhaul(["resume", &id]).against(&server).output(), 0);
 }
 
 /// The workflow continues without the run that used up its budget, so the outcome does not name the limit.

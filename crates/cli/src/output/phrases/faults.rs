@@ -25,10 +25,7 @@ const ADVICE: [(Fault, &str); 9] = [
     (Fault::Billing, "check the account's payment, then resume the run"),
     (Fault::ModelUnknown, "resume the run with a model that the API knows: --model NAME"),
     (Fault::SessionLost, "resume the run: it continues in a new session"),
-    (
-        Fault::SessionBusy,
-        "finish or cancel the run that has the session, which the error names; then resume this run",
-    ),
+    (Fault::SessionBusy, "finish or cancel the run that has the session, then resume this run"),
     (Fault::AttemptTimeout, "resume the run with a larger --attempt-timeout"),
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
     (
