@@ -110,8 +110,9 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             phrases::watchdog_stop(*silent_ms, *processes_stopped)
         }
         TimelineEvent::Recovered { finding, disk_was_full, unsupervised_ms, idle_ms, changes, .. } => {
+            let changes = describe_changes(changes);
+            let changes = if changes.is_empty() { changes } else { format!("; changed{changes}") };
             if *finding == RecoveryFinding::Suspended {
-                let changes = describe_changes(changes);
                 return format!("a new supervisor took over the suspended run{changes}");
             }
             let unsupervised = unsupervised_ms.filter(|span| *span >= GAP_MIN);
@@ -122,12 +123,11 @@ pub fn sentence(entry: &TimelineEntry, clock: &TimeFormat) -> String {
             let idle = (may_be_idle && *idle_ms >= GAP_MIN)
                 .then(|| format!(", {idle_ms} of it with nothing running"));
             format!(
-                "{}{}{}; a new supervisor {}{}",
+                "{}{}{}; a new supervisor {}{changes}",
                 if *disk_was_full { DISK_FULL } else { "the supervisor died" },
                 unsupervised.unwrap_or_default(),
                 idle.unwrap_or_default(),
-                phrases::describe_finding(*finding),
-                describe_changes(changes)
+                phrases::describe_finding(*finding)
             )
         }
         TimelineEvent::Downtime { duration_ms: ms } => phrases::downtime(*ms),
