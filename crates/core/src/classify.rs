@@ -63,8 +63,8 @@ pub fn classify(evidence: &Evidence) -> Option<Fault> {
 
 /// Returns whether background work died together with the agent that waited for it. The run would have waited, too.
 /// If Longhaul stopped the work on purpose, or the agent no longer needed it, the result counts. Work that an agent
-/// starts after it was told to exit was not stopped on purpose. An agent that exits with 0 ended its commands, but not
-/// its sub-agents: they are its own work.
+/// starts while it is being stopped is lost. An agent that exits with 0 ended its commands, but not its sub-agents: they
+/// are its own work.
 fn has_lost_work(evidence: &Evidence) -> bool {
     evidence.background > 0
         && !evidence.claimed_done

@@ -28,7 +28,7 @@ pub enum DatabaseError {
     Damaged {
         /// Path of the database.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Description of the problem.
         cause: String,
     },
     /// The system refused an operation.
