@@ -220,7 +220,7 @@ class RecoverOptions(_Common, total=False):
     """Options of `longhaul recover`."""
 
     active_within: Duration | None
-    """Only runs active within this duration"""
+    """Only runs that were active in this last period, such as 7d"""
     notify: Sequence[str] | str | None
     """Notify when the run finishes, needs a person, or waits longer than 15 minutes; repeatable"""
 
