@@ -156,7 +156,7 @@ fn advice_and_commands_are_for_this_agent() {
     let rejected = FAILING.replace("529", "401");
     check(&BYPASS, &rejected, "check the key or the agent's own login", &[""]);
     let flags = [" --allow-tools '*'", " --allow-denials"];
-    check(&[], WORK, "allow these tools, or accept", &flags);
+    check(&[], WORK, "allow these tools, or count", &flags);
     check(&["--permission-mode", "no-such-mode"], WORK, "a permission mode that the agent knows", &[]);
     check(&[BYPASS[0], BYPASS[1], "--deny-tools", "Bash"], WORK, "in which the agent asks", &[""]);
 }

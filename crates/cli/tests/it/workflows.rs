@@ -184,7 +184,7 @@ fn iterations_that_run_out_are_partial_and_can_be_raised() {
     assert_eq!(resumed["workflow"]["iteration"], 3, "{resumed}");
     assert_eq!((lines(&stage, "steps"), stage.runs().len()), (3, 3));
     // It is done: another resume would start nothing.
-    let refused = stage.longhaul(["resume", &id]).against(&server).output();
+    let refused = stage.longhaul(["resume", id]).against(&server).output();
     assert_eq!(refused.code, 25, "{refused:?}");
     refused.assert_error(&["it has finished as done", &format!("longhaul show {id}")]);
 }

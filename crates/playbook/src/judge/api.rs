@@ -112,12 +112,12 @@ impl ApiJudge {
 #[async_trait]
 impl Judge for ApiJudge {
     async fn ask(&self, prompt: &str, observer: RequestObserver<'_>) -> Result<JudgeReply, JudgeError> {
-        let mut call = ApiCall::start(self.clock.now().at);
+        let mut started_at = self.clock.now().at;
+        let mut call = ApiCall::start(started_at);
         loop {
-            let now = self.clock.now().at;
-            let timeout = call.timeout(&self.policy, now);
+            let timeout = call.timeout(&self.policy, started_at);
             let (request, requests_max) = (call.failed_requests() + 1, self.policy.requests_max());
-            let error = match self.messages.ask(&self.model, prompt, timeout, now).await {
+            let error = match self.messages.ask(&self.model, prompt, timeout, started_at).await {
                 Ok(answer) => {
                     observer(self.clock.now().at, RequestEvent::Answered { request });
                     return self.reply(answer, request);
@@ -131,6 +131,7 @@ impl Judge for ApiJudge {
                     let error = &error;
                     observer(now.at, RequestEvent::Retrying { request, requests_max, error, wait });
                     self.clock.sleep_until(at).await;
+                    started_at = self.clock.now().at;
                 }
                 CallDecision::GiveUp { reason, not_before } => {
                     let given_up = RequestEvent::GivenUp { request, requests_max, error: &error, reason };
