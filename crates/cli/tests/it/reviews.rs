@@ -219,11 +219,13 @@ fn wait_of_a_reviewer_is_shown_with_its_cause_and_without_an_attempt() {
 
 #[test]
 fn workflow_names_the_cause_of_a_reviewers_wait() {
-    // A backoff alone can be too short to be seen.
-    let fault = "[[fault]]\nturn = 0\ntimes = 1\nstatus = { code = 529, retry_after = 3 }\n";
+    let fault = "[[fault]]\nturn = 0\ntimes = 1\nstatus = { code = 529 }\n";
     let (stage, server) = (Stage::new(), Server::start(&honest(fault)));
     let file = "[[phase]]\nname = \"work\"\nprompt = \"Work.\"\n";
-    let output = run_loop(&stage, &server, file, &["--review", "--inner-retries", "0"]).output();
+    // A shorter wait may be over before the workflow sees it.
+    let wait = ["--retry-base", "3s", "--retry-cap", "3s", "--retry-jitter", "none"];
+    let args = [&["--review", "--inner-retries", "0"][..], &wait].concat();
+    let output = run_loop(&stage, &server, file, &args).output();
     assert_eq!(output.code, 0, "{output:?}");
     assert!(output.stderr.contains(": the API is overloaded; waiting until "), "{output:?}");
 }
