@@ -137,9 +137,9 @@ fn notes(report: &ReportData) -> Vec<String> {
 pub fn cost(Dollars(reported): Dollars, Dollars(estimated): Dollars, unpriced: bool) -> String {
     let more = if unpriced { " or more: partly unpriced" } else { "" };
     match (reported, estimated) {
-        (reported, Usd::ZERO) => format!("{}{more}", reported),
-        (Usd::ZERO, estimated) => format!("about {}{more}", estimated),
-        (reported, estimated) => format!("{} and about {}{more}", reported, estimated),
+        (reported, Usd::ZERO) => format!("{reported}{more}"),
+        (Usd::ZERO, estimated) => format!("about {estimated}{more}"),
+        (reported, estimated) => format!("{reported} and about {estimated}{more}"),
     }
 }
 
@@ -215,7 +215,7 @@ fn ending(attempt: &TimelineAttempt, run: &ReportRun) -> String {
         (attempt.review_cost.0, "the reviews of its work"),
     ];
     let costs = costs.into_iter().filter(|(cost, _)| *cost > Usd::ZERO);
-    let costs: String = costs.map(|(cost, work)| format!("; {work} cost {}", cost)).collect();
+    let costs: String = costs.map(|(cost, work)| format!("; {work} cost {cost}")).collect();
     format!("{start}; {}{costs}{waited}", attempt.ending())
 }
 

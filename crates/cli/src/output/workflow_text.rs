@@ -64,7 +64,7 @@ pub fn sentence(record: &WorkflowRecord, context: WorkflowContext<'_>) -> Option
             let budget = limits.and_then(|limits| limits.budget);
             let time = limits.and_then(|limits| limits.time);
             let changes = [
-                budget.map(|budget| format!("budget {}", budget)),
+                budget.map(|budget| format!("budget {budget}")),
                 time.map(|time| format!("time limit {time}")),
                 iterations_max.map(|max| format!("at most {}", counted(max.into(), "iteration"))),
             ];

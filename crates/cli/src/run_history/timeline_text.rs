@@ -242,7 +242,7 @@ fn cost(Dollars(amount): Dollars, Dollars(estimated): Dollars) -> Option<String>
         return None;
     }
     let partly = if estimated > Usd::ZERO { " (partly estimated)" } else { "" };
-    Some(format!("{}{partly}", amount))
+    Some(format!("{amount}{partly}"))
 }
 
 /// Describes a prompt as an infinitive clause, or returns `None` for the prompts that start or continue every

@@ -9,6 +9,7 @@ use crate::claude::conversation_reducer::content_text;
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use crate::prompts::is_wrap_up_prompt;
+use memchr::memmem;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -63,6 +64,8 @@ pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&st
 
 /// Returns the summary of a notification that a background task ended.
 fn ended_task(line: &[u8]) -> Option<String> {
+    // Most rows are none, and some are large.
+    memmem::find(line, b"<task-notification>")?;
     let row = parse::<Row<'_>>(line)?;
     let text = if row.origin.kind.is("task-notification") {
         content_text(&row.message.content.0)

@@ -169,7 +169,7 @@ fn row_text(item: &ItemReport, view: Option<&RunView>, now: Moment) -> String {
     };
     // The cost comes first, because a long command may be cut off.
     let run = item.run.as_ref().map_or("", |run| run.as_str());
-    format!("{run}{name}: {}, {text}", cost)
+    format!("{run}{name}: {cost}, {text}")
 }
 
 #[cfg(test)]

@@ -135,7 +135,7 @@ fn require_remaining(
     let (limit, is_exhausted, used) = match (state.exhausted_limit(&plan.policy), limits.budget, limits.time)
     {
         (Some(Limit::Budget), Some(budget), _) => {
-            (Limit::Budget, cost >= budget, format!("{} of {}", cost, budget))
+            (Limit::Budget, cost >= budget, format!("{cost} of {budget}"))
         }
         (Some(Limit::Time), _, Some(limit)) => (Limit::Time, time >= limit, format!("{time} of {limit}")),
         (_, _, _) => return Ok(()),

@@ -194,7 +194,7 @@ fn cost(output: &ShowOutput) -> String {
     let mut cost = output.total_cost_usd.0.to_string();
     if figures.estimated_cost_usd.0 > Usd::ZERO {
         let (reported, estimated) = (figures.reported_cost_usd.0, figures.estimated_cost_usd.0);
-        cost += &format!(": {} reported, {} estimated", reported, estimated);
+        cost += &format!(": {reported} reported, {estimated} estimated");
     }
     if figures.unpriced {
         cost.push_str("; a lower bound: some usage is lost or has no price");
@@ -238,7 +238,7 @@ fn checks(output: &ShowOutput) -> String {
 fn review_text(review: &ReviewRow) -> String {
     let result = review.result.map(|result| format!(", {}", phrases::review_text(result)));
     let cost = Some(review.total_cost_usd.0).filter(|cost| *cost > Usd::ZERO);
-    let cost = cost.map(|cost| format!("; the review cost {}", cost));
+    let cost = cost.map(|cost| format!("; the review cost {cost}"));
     result.into_iter().chain(cost).collect()
 }
 

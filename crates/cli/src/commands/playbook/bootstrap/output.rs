@@ -166,7 +166,7 @@ impl BootstrapOutput {
         } else {
             let spent = match self.cost_usd.0 {
                 Usd::ZERO => String::new(),
-                spent => format!(", for {}", spent),
+                spent => format!(", for {spent}"),
             };
             let learned = self.count(SessionProgress::Learned);
             text += &format!("{learned} of {} learned{spent}\n", counted(sessions, "session"));
@@ -183,5 +183,5 @@ fn describe(result: &str, message: &Option<String>) -> String {
 }
 
 pub fn cost(cost: Option<Usd>) -> String {
-    cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {}", cost))
+    cost.map_or_else(|| "an unknown cost".to_owned(), |cost| format!("about {cost}"))
 }

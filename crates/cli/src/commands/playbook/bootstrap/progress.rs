@@ -85,7 +85,7 @@ impl BootstrapLearner {
             if let Some(budget) = self.budget
                 && self.spent_since(started, plan)? >= budget
             {
-                let message = format!("the budget of {} is exhausted; run it again to continue", budget);
+                let message = format!("the budget of {budget} is exhausted; run it again to continue");
                 return Ok(Some(Stop { exit_code: code(OutcomeKind::OverBudget), message }));
             }
             let (number, name) = (index + 1, name_of(&planned.session.path));

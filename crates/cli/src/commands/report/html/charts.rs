@@ -143,7 +143,7 @@ pub fn spending(bars: &[Bucket], clock: &TimeFormat) -> Markup {
     let most = bars.iter().map(total).max().unwrap_or_default();
     let height = |amount: Usd| amount.0 as f64 / most.0.max(1) as f64 * 96.0;
     let length = first.to.0.since(first.from.0);
-    let label = format!("{} of {length} each; the largest is {}", counted(bars.len() as u64, "bar"), most);
+    let label = format!("{} of {length} each; the largest is {most}", counted(bars.len() as u64, "bar"));
     // A few bars across a whole screen would be too wide.
     let class = if bars.len() <= FEW_BARS { "few" } else { "many" };
     let has_estimates = bars.iter().any(|bar| bar.estimated_cost.0 > Usd::ZERO);
