@@ -1,10 +1,12 @@
 //! `cargo xtask test [--deny-skipped]`: runs every check that a change must pass.
 //!
-//! It continues after a failure, and reports failures and skipped tests at the end. A test without its
+//! It continues after a failure, and reports failures, flaky tests and skipped tests at the end. A test without its
 //! requirements passes and writes a note.
 
+mod retry;
 mod skipped;
 
+use retry::Tested;
 pub use skipped::note_skipped;
 
 use crate::programs::cargo;
@@ -59,17 +61,26 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
             Err(error) => failed.push(error.to_string()),
         }
     }
+    let cargo_with = |args: &[&str]| {
+        let mut command = cargo();
+        command.args(args).envs(environment.iter().map(|(name, value)| (name, value))).current_dir(root);
+        command
+    };
+    let mut flaky = Vec::new();
     for args in CHECKS.iter().chain([&PORTABLE_TESTS, &TESTS]) {
-        let command_line = format!("cargo {args}");
-        println!("▶ {command_line}");
-        let environment = environment.iter().map(|(name, value)| (name, value));
-        let status = cargo().args(args.split(' ')).envs(environment).current_dir(root).status()?;
-        if !status.success() {
-            failed.push(format!("{command_line}: {status}"));
+        println!("▶ cargo {args}");
+        let args: Vec<&str> = args.split(' ').collect();
+        match retry::run(&args, cargo_with)? {
+            Tested::Passed => {}
+            Tested::Flaky(tests) => flaky.extend(tests),
+            Tested::Failed(status) => failed.push(format!("cargo {}: {status}", args.join(" "))),
         }
     }
     let skipped_tests = skipped::read_notes(notes.path())?;
     print!("\n{}", skipped::render(&skipped_tests));
+    if !flaky.is_empty() {
+        println!("flaky, passed when run again: {}", flaky.join(", "));
+    }
     // In CI, no person reads the list.
     let is_ci = env::var_os("CI").is_some_and(|set| !set.is_empty() && set != "false");
     if (deny_skipped || is_ci) && !skipped_tests.is_empty() {

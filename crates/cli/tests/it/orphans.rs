@@ -125,19 +125,19 @@ fn writing_orphan_keeps_running() {
     let (_leftovers, stage) = stage();
     let lines = || fs::read_to_string(stage.work().join("lines")).map_or(0, |lines| lines.lines().count());
     let agent = stage.script("chatty", CHATTY);
-    let run = stage.run(&agent, &["p", "--preset", "drill", "--orphan-timeout", "4s"]).start();
+    let run = stage.run(&agent, &["p", "--preset", "drill", "--orphan-timeout", "10s"]).start();
     wait_until("the agent writes", || lines() > 0);
     let watchdog = watchdog(&stage);
     run.kill();
-    // Five lines take a second, so 40 lines take twice the timeout of a silent agent.
-    let later = lines() + 40;
+    // Five lines take a second, so 60 lines take longer than the timeout of a silent agent.
+    let later = lines() + 60;
     wait_until("the agent has continued to write", || lines() >= later);
     assert!(!has_exited(watchdog) && watchdog_stop(&stage.only_run()).is_none());
     fs::write(stage.work().join("silent"), "").expect("the stage is writable");
     wait_until("no process remains", || tidy::processes(stage.folder()).is_empty());
     assert!(
         watchdog_stop(&stage.only_run())
-            .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 4_000)
+            .is_some_and(|watchdog_stop| watchdog_stop.silent_ms.millis() >= 10_000)
     );
     assert_eq!(stage.longhaul(["cancel", "@"]).output().code, 0);
 }
