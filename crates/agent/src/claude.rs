@@ -15,7 +15,6 @@ mod guard_hooks;
 mod invocation;
 mod learn_hooks;
 mod questions;
-mod recent_messages;
 pub mod researchgym;
 mod review;
 mod session_conversation;

@@ -63,7 +63,7 @@ pub use review::{
     REVIEW_DIFF_BYTES_MAX, REVIEW_TURNS_MAX, ReviewAnswer, ReviewDiff, ReviewRequest, review_prompt,
 };
 pub use side_effects::{BoundedLog, EndedCall, SideEffects, UnresolvedCall};
-pub use snapshot::{AttemptSnapshot, EventCounts};
+pub use snapshot::AttemptSnapshot;
 pub use toml_table::TableError;
 pub use tool_input::ToolArgument;
 pub use user_tables::{Tables, UserTablesError};

@@ -2,11 +2,7 @@
 
 use crate::{ReviewAnswer, for_user};
 use longhaul_core::{AnsweredQuestion, BackgroundTask, BlockedCall, SessionId, Usage};
-use std::collections::BTreeMap;
 
-// A hostile stream could otherwise add any number of names.
-const NAMES_MAX: usize = 256;
-const NAME_CHARS_MAX: usize = 64;
 const ERRORS_MAX: usize = 20;
 const ERROR_BYTES_MAX: usize = 4 << 10;
 // Calls that are denied because of a URL. An agent with more of them does little else.
@@ -52,8 +48,10 @@ pub struct AttemptSnapshot {
     pub background: Vec<BackgroundTask>,
     /// Number of results so far.
     pub results: u32,
-    /// Number of events by type.
-    pub events: EventCounts,
+    /// Number of events, including those of unknown type.
+    pub events: u64,
+    /// Whether the agent reported a usage window, which only a subscription has.
+    pub has_usage_window: bool,
     /// Number of events of unknown type.
     pub unknown_events: u64,
     /// Number of lines that are not events: not JSON, not UTF-8, too long or truncated.
@@ -100,43 +98,4 @@ impl AttemptSnapshot {
 pub(crate) fn truncate_to_bytes(text: &str, bytes_max: usize) -> &str {
     let fits = |end: &usize| text.is_char_boundary(*end);
     &text[..(0..=bytes_max.min(text.len())).rev().find(fits).unwrap_or_default()]
-}
-
-/// Counts of events by type.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct EventCounts(Vec<(String, u64)>);
-
-impl EventCounts {
-    /// Counts an event as `kind`, or as `kind/subtype` if it has a subtype.
-    pub(crate) fn count_event(&mut self, kind: &str, subtype: &str) {
-        let is_same = |name: &str| match name.strip_prefix(kind) {
-            Some("") => subtype.is_empty(),
-            Some(rest) => rest.strip_prefix('/') == Some(subtype),
-            None => false,
-        };
-        match self.0.iter_mut().find(|(name, _)| is_same(name)) {
-            Some((_, count)) => *count += 1,
-            None if subtype.is_empty() => self.count_unknown(kind),
-            None => self.count_unknown(&format!("{kind}/{subtype}")),
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(crate) fn count_unknown(&mut self, name: &str) {
-        let name: String = name.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect();
-        let has_room = self.0.len() < NAMES_MAX;
-        match self.0.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, count)) => *count += 1,
-            None if has_room => self.0.push((name, 1)),
-            None => {}
-        }
-    }
-
-    /// Returns the number of events by type, including unknown types.
-    pub fn by_name(&self) -> BTreeMap<String, u64> {
-        self.0.iter().cloned().collect()
-    }
 }

@@ -11,7 +11,6 @@ mod config;
 mod configured_values;
 mod failure;
 mod figures;
-mod flag_order;
 mod frozen_supervisor;
 mod guard_flags;
 mod hints;
@@ -120,7 +119,7 @@ fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let of_openclawpack = openclawpack::arguments(&arguments);
     let is_openclawpack = of_openclawpack.is_some();
-    let typed = flag_order::reorder(&command, of_openclawpack.unwrap_or(arguments));
+    let typed = of_openclawpack.unwrap_or(arguments);
     let configured = match config::arguments::configure(&mut command, &typed, &[]) {
         Ok(configured) => configured,
         Err(failure) => return exit_code(Err(failure)),

@@ -22,9 +22,11 @@ pub fn arguments(typed: &[OsString]) -> Option<Vec<OsString>> {
             }
             // Every format except `text` means JSON.
             Some("--output-format") => {
-                let format = words.next().filter(|format| *format == "text");
-                arguments.push(word.clone());
-                arguments.push(format.cloned().unwrap_or_else(|| "json".into()));
+                let is_text = words.next().is_some_and(|format| format == "text");
+                arguments.push(if is_text { "--output-format=text" } else { "--output-format=json" }.into());
+            }
+            Some(inline) if inline.starts_with("--output-format=") && inline != "--output-format=text" => {
+                arguments.push("--output-format=json".into());
             }
             _ => {
                 is_before_command &= word.to_str().is_some_and(|word| word.starts_with('-'));
@@ -48,8 +50,10 @@ mod tests {
         };
         check("longhaul status", None);
         check("openclawpack --project-dir p plan-phase 1", Some("longhaul gsd --project-dir p plan-phase 1"));
-        check("openclawpack --output-format text status", Some("longhaul gsd --output-format text status"));
-        check("openclawpack --output-format xml status", Some("longhaul gsd --output-format json status"));
+        check("openclawpack --output-format text status", Some("longhaul gsd --output-format=text status"));
+        check("openclawpack --output-format=text status", Some("longhaul gsd --output-format=text status"));
+        check("openclawpack --output-format xml status", Some("longhaul gsd --output-format=json status"));
+        check("openclawpack --output-format=xml status", Some("longhaul gsd --output-format=json status"));
         check("openclawpack -v", Some("longhaul --version"));
         check("openclawpack --quiet --version", Some("longhaul --version"));
         check("openclawpack status -v", Some("longhaul gsd status -v"));

@@ -129,6 +129,8 @@ fn improve_flag(error: &mut Error, command: &Command, name: &str) {
         error.remove(ContextKind::Usage);
         error.remove(ContextKind::SuggestedArg);
         insert_tip(error, format!("leave out '{name}': longhaul always runs the agent without a terminal"));
+    } else if command.get_arguments().any(|arg| arg.to_string().split(' ').next() == Some(name)) {
+        insert_tip(error, format!("write '{name}' after '{}'", command.get_name()));
     } else if starts_agent && name.starts_with('-') && !default_environment().reserved_args.contains(&name) {
         insert_tip(error, format!("to pass '{name}' to the agent, write it last, after '--'"));
     }
@@ -189,6 +191,8 @@ mod tests {
         check("gsd plan-phase 1 --foo", &["to pass '--foo' to the agent, write it last, after '--'"]);
         check("doctor --agent acp", &["leave out '--agent': it checks Claude Code"]);
         check("resume kmzxqp --agent acp", &["leave out '--agent': only a new run has a choice of agents"]);
+        check("--budget 3 run task", &["write '--budget' after 'run'"]);
+        check("--quiet --cwd=d run task", &["write '--cwd' after 'run'"]);
         check("run task --no-session-persistence", &[]);
         check("run task --budget x", &[]);
         check("run task --model", &[]);

@@ -4,4 +4,4 @@
 pub use longhaul_agent::transcript_message::{
     EventKind, MessageClass, MessageOrigin, MessageRole, MessageUsage, ResultDetails, ToolResultKind,
 };
-pub use longhaul_agent::{EventCounts, ReviewAnswer, ToolArgument};
+pub use longhaul_agent::{ReviewAnswer, ToolArgument};

@@ -2,7 +2,6 @@
 
 mod check;
 mod environment;
-mod lines;
 
 use crate::error::SourceText;
 use environment::{environment, undefined_error};
@@ -14,7 +13,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 pub(crate) use check::PromptScope;
-pub(crate) use lines::template_lines;
 
 /// Size limit of a rendered prompt: more than any context window holds.
 const PROMPT_BYTES_MAX: usize = 1 << 20;
@@ -88,8 +86,8 @@ impl PromptContext<'_> {
 pub struct PromptTemplate {
     template: String,
     source: SourceText,
-    /// Line of the file for each line of the template.
-    lines: Vec<usize>,
+    /// First and last line of the template in the file. Escapes in a TOML string make the lines between inexact.
+    lines: (usize, usize),
     uses_hints: bool,
 }
 
@@ -129,7 +127,7 @@ impl PromptTemplate {
 
     fn file_line(&self, line: Option<usize>) -> usize {
         let index = line.unwrap_or(1).saturating_sub(1);
-        self.lines.get(index).or(self.lines.last()).copied().unwrap_or(1)
+        (self.lines.0 + index).min(self.lines.1)
     }
 }
 

@@ -147,6 +147,7 @@ impl AcpDecoder {
         }
         let Some(incoming) = rpc::parse(bytes) else { return self.invalid_line(out) };
         let notices_before = out.len();
+        self.snapshot.events += 1;
         match incoming {
             Incoming::Answer { id, result } => match Stage::of(&id) {
                 // A second answer to a prompt ends no exchange.
@@ -157,7 +158,6 @@ impl AcpDecoder {
                 None => self.snapshot.unknown_events += 1,
             },
             Incoming::Request { id, method, params } => {
-                self.snapshot.events.count_event("request", "");
                 if method == CLIENT_METHOD_NAMES.session_request_permission {
                     self.permissions.on_request(&id, &params, &mut self.calls);
                 } else {
@@ -165,7 +165,6 @@ impl AcpDecoder {
                 }
             }
             Incoming::Update { update: Some(update), raw } if self.is_ours(&update, out) => {
-                self.snapshot.events.count_event("update", "");
                 self.marked = self.find_failure(&json!({ "update": raw })).or(self.marked);
                 if let Some(transcript) = &mut self.transcript {
                     transcript.on_update(&update.update, &self.snapshot);
@@ -173,14 +172,13 @@ impl AcpDecoder {
                 self.update(update.update, out);
             }
             Incoming::Update { update: Some(update), .. } => {
-                self.snapshot.events.count_event("history", "");
                 // The cost of a session before its prompt is that of earlier attempts.
                 if let SessionUpdate::UsageUpdate(update) = update.update {
                     self.usage_meter.on_session_usage(&update);
                 }
             }
             Incoming::Update { update: None, .. } => self.snapshot.unknown_events += 1,
-            Incoming::Other(method) => self.snapshot.events.count_unknown(&method),
+            Incoming::Other => {}
         }
         // Usage must be reported before the end of the exchange that it belongs to.
         if self.usage_meter.take_update() {
@@ -227,7 +225,7 @@ impl AcpDecoder {
     /// Returns whether the program is no agent: it exited on its own without a message.
     fn startup_by_exit(&self, exit: Exit) -> Option<StartupError> {
         let exited = matches!(exit, Exit::Code(code) if ![129, 143].contains(&code));
-        (exited && self.snapshot.events.is_empty()).then_some(StartupError::NotAnAgent)
+        (exited && self.snapshot.events == 0).then_some(StartupError::NotAnAgent)
     }
 }
 

@@ -14,7 +14,7 @@ pub(super) enum Incoming {
     /// A session update, also as the agent wrote it. `None` if its kind is unknown.
     Update { update: Option<Box<SessionNotification>>, raw: Value },
     /// A notification without meaning for us.
-    Other(String),
+    Other,
 }
 
 #[derive(Default, Deserialize)]
@@ -42,7 +42,7 @@ pub(super) fn parse(line: &[u8]) -> Option<Incoming> {
             let raw = params.get("update").cloned().unwrap_or_default();
             Some(Incoming::Update { update, raw })
         }
-        (Some(method), None) => Some(Incoming::Other(method)),
+        (Some(_), None) => Some(Incoming::Other),
         (None, None) => None,
     }
 }

@@ -172,7 +172,7 @@ impl ClaudeDecoder {
         self.messages.iter_mut().for_each(|messages| messages.on_event(event));
         // Only the subtype of `system` and of unknown events distinguishes them.
         let subtype = if event.kind.is("result") { "" } else { event.subtype.as_str() };
-        self.snapshot.events.count_event(event.kind.as_str(), subtype);
+        self.snapshot.events += 1;
         let notices_before = out.len();
         // The line of a rare event is parsed again, with its own fields.
         let note = || parse::<Note<'_>>(line).unwrap_or_default();
@@ -447,7 +447,7 @@ impl ClaudeDecoder {
         let has_other_output = self.snapshot.invalid_lines > 0;
         let exited = matches!(exit, Exit::Code(code) if ![0, 129, 143].contains(&code) || has_other_output);
         let is_silent = stderr_tail.trim().is_empty() || has_other_output;
-        let is_not_agent = exited && is_silent && self.snapshot.events.is_empty();
+        let is_not_agent = exited && is_silent && self.snapshot.events == 0;
         refused.or_else(|| is_not_agent.then_some(StartupError::NotAnAgent))
     }
 
@@ -463,6 +463,7 @@ impl ClaudeDecoder {
     }
 
     fn rate_limit(&mut self, note: &Note<'_>, out: &mut Vec<Notice>) {
+        self.snapshot.has_usage_window = true;
         let info = &note.rate_limit;
         let Some(status) = vendor_terms::rate_limit_status(info.status.as_str()) else { return };
         // An account with paid overage continues after its usage window is exhausted.

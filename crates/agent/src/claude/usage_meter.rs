@@ -11,12 +11,12 @@
 mod by_model;
 
 use super::compaction::{TruncatedMessages, fingerprint};
-use super::recent_messages::RecentMessages;
 use super::wire::{Block, Map, Message, Raw, ResultLine, SessionUsage, StreamLine, WireUsage};
 use crate::Prices;
 use crate::prices::{BilledTokens, prompt_tokens, usd_from_nano};
 use by_model::{Models, ReportedUsage};
 use longhaul_core::{Tokens, Usage, Usd};
+use std::collections::BTreeSet;
 use std::mem;
 
 // A message of a sub-agent stays open until the next result, and a sub-agent writes a few hundred. At the limit, the
@@ -24,6 +24,8 @@ use std::mem;
 const LIVE_MESSAGES_MAX: usize = 1024;
 // English and code are about four bytes a token.
 const BYTES_PER_TOKEN: u64 = 4;
+// The messages of a day.
+const COUNTED_MAX: usize = 16_384;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct UsageMeter {
@@ -33,7 +35,8 @@ pub(super) struct UsageMeter {
     /// Usage since the last result, by the names in the messages.
     interval: Models,
     live: Vec<OpenMessage>,
-    recent: RecentMessages,
+    /// Fingerprints of counted messages, of which later rows may repeat a part.
+    counted: BTreeSet<u64>,
     pub(super) truncated: TruncatedMessages,
     /// The last result's cumulative cost, for versions that do not report differences.
     total: Usd,
@@ -113,7 +116,7 @@ impl UsageMeter {
 
     pub(super) fn row(&mut self, message: &Message<'_>, thread: &str) {
         let id = message.id.as_str();
-        if self.recent.contains(fingerprint(id)) {
+        if self.counted.contains(&fingerprint(id)) {
             return;
         }
         let is_final = message.stop_reason.non_empty().is_some();
@@ -185,7 +188,11 @@ impl UsageMeter {
 
     fn close(&mut self, message: OpenMessage, complete: bool) {
         let hash = fingerprint(&message.id);
-        self.recent.remember(hash);
+        self.counted.insert(hash);
+        if self.counted.len() > COUNTED_MAX {
+            // Any but the last few is as good as the oldest: its rows do not come again.
+            self.counted.pop_first();
+        }
         self.has_update = true;
         if !complete {
             self.truncated.remember(hash);
@@ -341,7 +348,7 @@ impl UsageMeter {
     }
 
     fn is_known(&self, id: &str) -> bool {
-        self.live.iter().any(|live| live.id == id) || self.recent.contains(fingerprint(id))
+        self.live.iter().any(|live| live.id == id) || self.counted.contains(&fingerprint(id))
     }
 
     /// Returns the message of an event: by its id if the event has one, else by its thread.

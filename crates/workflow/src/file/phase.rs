@@ -4,7 +4,7 @@ use super::PhaseFile;
 use super::context::FileContext;
 use super::tables::{FanOutTable, ITEMS_MAX, PhaseTable, Text, to_json};
 use crate::error::{SourceText, suggestion};
-use crate::template::{PromptScope, template_lines};
+use crate::template::PromptScope;
 use crate::{GlobPattern, ItemSource, PromptTemplate, ResultSchema, WorkflowFileError};
 use longhaul_core::{OutcomeKind, Reaction, Reactions};
 use toml::Spanned;
@@ -129,8 +129,10 @@ fn template(
     text: &Spanned<Text>,
 ) -> Result<PromptTemplate, WorkflowFileError> {
     let (span, Text(text)) = (text.span(), text.get_ref());
-    let first_line = file.source.line_number(span.start);
-    let lines = template_lines(&file.source.text[span], first_line);
+    let raw = &file.source.text[span.clone()];
+    // A line break after three opening quotes is not part of the text.
+    let skipped = usize::from(raw.get(3..).is_some_and(|raw| raw.starts_with(['\r', '\n'])));
+    let lines = (file.source.line_number(span.start) + skipped, file.source.line_number(span.end));
     scope.check(text.clone(), file.source.clone(), lines)
 }
 
@@ -148,7 +150,7 @@ fn prompt(
                 let message = format!("{} is empty", path.display());
                 return Err(file.source.error(name.span(), message, "write the prompt into it"));
             }
-            let lines = (1..=text.split('\n').count()).collect();
+            let lines = (1, text.split('\n').count());
             let prompt_source = SourceText::new(&path, &text);
             scope.check(text, prompt_source, lines)
         }

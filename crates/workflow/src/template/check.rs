@@ -41,7 +41,7 @@ pub struct PromptScope<'a> {
 }
 
 impl PromptScope<'_> {
-    /// Checks a template. `lines` are the lines of the file for the lines of the template.
+    /// Checks a template. `lines` are its first and last line in the file.
     ///
     /// # Errors
     /// Returns the first error.
@@ -49,7 +49,7 @@ impl PromptScope<'_> {
         &self,
         template: String,
         source: SourceText,
-        lines: Vec<usize>,
+        lines: (usize, usize),
     ) -> Result<PromptTemplate, WorkflowFileError> {
         let mut prompt = PromptTemplate { template, source, lines, uses_hints: false };
         let environment = bare_environment();

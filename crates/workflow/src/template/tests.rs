@@ -1,6 +1,6 @@
 //! Tests of templates.
 
-use super::{PromptContext, PromptItem, PromptScope, PromptTemplate, template_lines};
+use super::{PromptContext, PromptItem, PromptScope, PromptTemplate};
 use crate::error::SourceText;
 use expect_test::expect;
 use longhaul_core::{Span, Usd};
@@ -12,8 +12,8 @@ use std::path::Path;
 fn parse(text: &str) -> Result<PromptTemplate, String> {
     let parameters = BTreeMap::from([("task".to_owned(), "Port {{ it }}".to_owned())]);
     let scope = PromptScope { phases: &["plan", "my-plan"], parameters: &parameters, has_items: true };
-    let lines = template_lines(&format!("'''{text}'''"), 1);
-    let template = scope.check(text.to_owned(), SourceText::new(Path::new("loop.toml"), text), lines);
+    let source = SourceText::new(Path::new("loop.toml"), text);
+    let template = scope.check(text.to_owned(), source, (1, text.split('\n').count()));
     template.map_err(|error| format!("{}\n= {}", error, error.hint()))
 }
 

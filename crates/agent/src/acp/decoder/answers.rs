@@ -12,7 +12,6 @@ use std::mem;
 
 impl AcpDecoder {
     pub(super) fn answer(&mut self, stage: Stage, result: Result<Value, Value>, out: &mut Vec<Notice>) {
-        self.snapshot.events.count_event("answer", "");
         if let Some(transcript) = self.transcript.as_mut().filter(|_| stage == Stage::Prompt) {
             transcript.on_result(&result, &self.snapshot);
         }

@@ -11,8 +11,6 @@ use std::path::Path;
 
 // The agent reports its name and model in the first lines. With many tools they take a few kilobytes.
 const HEAD_BYTES: u64 = 256 << 10;
-/// Event that reports the usage windows of a subscription. Claude Code 2.1.330 writes none for an API key.
-const WINDOW_EVENT: &str = "rate_limit_event";
 
 /// The agent of a run. Unknown values are `None`.
 #[derive(Debug, Serialize)]
@@ -51,7 +49,7 @@ pub fn agent_info(dir: &RunDir, plan: &Plan, history: &RunHistory) -> AgentInfo 
         let mut decoder = dialect.decoder(&Guards::default(), &DoneSignals::default());
         decoder.feed(&head, &mut Vec::new());
         let snapshot = decoder.snapshot();
-        is_subscription |= snapshot.events.by_name().contains_key(WINDOW_EVENT);
+        is_subscription |= snapshot.has_usage_window;
         if snapshot.model.is_some() {
             info.model = snapshot.model.clone();
             info.version = snapshot.version.clone().or(info.version);

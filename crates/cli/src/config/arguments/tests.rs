@@ -5,7 +5,6 @@ use crate::config::file::{FileTrust, Reader};
 use crate::config::find::ConfigFiles;
 use crate::config::keys::ValueKind;
 use crate::config::layers::merge;
-use crate::flag_order::reorder;
 use clap::CommandFactory;
 use std::path::Path;
 
@@ -17,7 +16,7 @@ fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
     let reader = Reader { keys: &keys, owner, path, home: None, user_file: None, trust };
     let files = ConfigFiles { user: reader.read(user).expect("it can be read"), project: Default::default() };
     let values = merge(&keys, &files, &[], None).expect("the layers are valid");
-    let typed = reorder(&root, typed.split(' ').map(OsString::from).collect());
+    let typed: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
     let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed).expect("it is partly read");
     let (name, matches) = matches.subcommand().expect("a command is named");
     apply(&mut root, name, values, matches);
@@ -30,8 +29,7 @@ fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
 fn check(typed: &str, user: &str, expected: &str) {
     let matches = parse(typed, user).unwrap_or_else(|error| panic!("{typed}: {user}: {error}"));
     let root = Cli::command();
-    let words = reorder(&root, typed.split(' ').map(OsString::from).collect());
-    let unconfigured = root.try_get_matches_from(words).expect("the typed arguments are valid");
+    let unconfigured = root.try_get_matches_from(typed.split(' ')).expect("the typed arguments are valid");
     let unconfigured = set(unconfigured.subcommand().expect("a command is named").1);
     let is_new = |entry: &String| !(entry.starts_with('[') && unconfigured.contains(entry));
     let mut found: Vec<String> = set(&matches).into_iter().filter(is_new).collect();
@@ -53,7 +51,7 @@ fn set(matches: &ArgMatches) -> Vec<String> {
 #[test]
 fn configuration_is_the_default_of_flags() {
     check("longhaul run p", "model = 'a'\nquiet = true", "[model=a] [quiet=true] prompt=p");
-    check("longhaul --model b run p", "model = 'a'", "model=b prompt=p");
+    check("longhaul run --model b p", "model = 'a'", "model=b prompt=p");
     check("longhaul run p", "deny_tools = ['A', 'B']", "[deny_tools=A,B] prompt=p");
     check("longhaul run p --deny-tools C", "deny_tools = ['A']", "deny_tools=C prompt=p");
     check("longhaul run p", "keep_going = false", "prompt=p");
