@@ -217,8 +217,9 @@ fn keep_reason(
     outcome: Option<OutcomeKind>,
     rows: &[Row],
 ) -> Option<&'static str> {
-    let is_named =
-        |kind: &OutcomeKind| outcome == Some(*kind) || rows.iter().any(|row| row.entry.outcome == Some(*kind));
+    let is_named = |kind: &OutcomeKind| {
+        outcome == Some(*kind) || rows.iter().any(|row| row.entry.outcome == Some(*kind))
+    };
     let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));
     if workflow.is_some_and(WorkflowDir::has_worktrees) {
         // Its work may not be merged, and its repository still lists it. Only the user can drop it.
