@@ -252,7 +252,10 @@ fn fork_omits_the_wrap_up_prompt() {
         let more = ["resume", "@", "Now finish it."];
         stage.longhaul(more).against(server).output().envelope(0);
         let later = prompts_since(server, before).concat();
-        assert!(later.contains("p\nNow finish it.") && !later.contains("This run is about to end"), "{later}");
+        assert!(
+            later.contains("p\nNow finish it.") && !later.contains("This run is about to end"),
+            "{later}"
+        );
     });
 }
 
