@@ -54,7 +54,7 @@ fn line(dialect: &dyn Dialect, file: &str, exit: Option<Exit>) -> io::Result<Str
         "fault": classify(&evidence),
         "result": snapshot.result,
         "usage": evidence.usage,
-        "events": snapshot.events.by_name(),
+        "events": snapshot.events,
         "unknown": snapshot.unknown_events,
         "bad": snapshot.invalid_lines,
     });

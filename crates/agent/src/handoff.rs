@@ -105,6 +105,18 @@ impl<'a> HandoffDraft<'a> {
         tokens_max: u64,
     ) -> Option<HandoffDraft<'a>> {
         let steps = WorkLog::new(conversation, context.task);
+        let older_count = HandoffDraft::from_steps(steps.clone(), context, tokens_max, 0)?.older_count;
+        HandoffDraft::from_steps(steps, context, tokens_max, older_count)
+    }
+
+    /// Creates a draft whose open problems include calls with an unknown outcome among the first `older_count`
+    /// steps. The most recent work shows later ones.
+    fn from_steps(
+        steps: WorkLog<'a>,
+        context: &HandoffContext<'_>,
+        tokens_max: u64,
+        older_count: usize,
+    ) -> Option<HandoffDraft<'a>> {
         let opening = preamble::opening(context, !steps.is_empty());
         let mut budget = TokenBudget::from_tokens(tokens_max).minus(&opening)?.minus(CLOSING)?;
         // Each part may take a share of the budget that remains after the earlier parts. Parts are made in
@@ -113,7 +125,7 @@ impl<'a> HandoffDraft<'a> {
         let prompts = steps.prompts(bound(share, 2)).into_iter();
         let prompts = budget.part("Further messages of the user", DROPPED, prompts, share);
         let share = budget.share(1, 4);
-        let problems = budget.part("Open problems", DROPPED, steps.problems().into_iter(), share);
+        let problems = budget.part("Open problems", DROPPED, steps.problems(older_count).into_iter(), share);
         let share = budget.share(1, 5);
         let files = steps.files(context.files_changed).into_iter();
         let files = budget.part("Changed files, the last one last", DROPPED, files, share);

@@ -18,7 +18,7 @@ const WRAP_UP: &str = "This run is about to end: ";
 const CHECK_FAILED: &str = "The check of your work failed.";
 const LIMIT_RAISED: &str = "The work stopped because ";
 
-const RAISED: &str = " Added to the limits: ";
+const RAISED: &str = "\n\nAdded to the limits: ";
 /// The prompt with which ResearchGym ends a run.
 pub const RESEARCHGYM_WRAP_UP: &str = "Time limit reached. Commit any uncommitted changes and stop.";
 /// Its start. It is only correct for time limits.
@@ -40,28 +40,30 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
             let context = HandoffContext { remaining: plan.remaining, ..unlimited };
             let summary = prior.summary.as_ref().filter(|_| plan.with_summary);
             let handoff = handoff_prompt(&prior.conversation, &context, tokens_max, summary);
-            handoff + &reminder(prior, Recipient::NewSession)
+            let has_record = handoff.contains(AFTER_TASK[0]);
+            handoff + &reminder(prior, Recipient::NewSession { has_record })
         }
         // The task comes first, because it may start with a slash command.
         PromptKind::TaskAfterLoss(fault) => format!(
             "{task}{AFTER_LOSS}{}. Parts of the work may be done already. Look at the state of the workspace first, \
              keep what is good, and do not repeat what has taken effect.){}",
             interruption(fault),
-            reminder(prior, Recipient::NewSession)
+            reminder(prior, Recipient::NewSession { has_record: false })
         ),
         PromptKind::Nudge(_) | PromptKind::KeepGoing(_) | PromptKind::ConfirmDone => {
-            prompt_text(context, plan.prompt, plan.remaining) + &stopped_tasks_note(prior)
+            prompt_text(context, plan.prompt, plan.remaining)
+                + &added_note(prior.added, plan.remaining)
+                + &stopped_tasks_note(prior)
         }
         PromptKind::CheckFailed(_) => {
-            check_failed(context, prior.check_output.as_deref()) + &stopped_tasks_note(prior)
+            check_failed(context, prior.check_output.as_deref())
+                + &added_note(prior.added, plan.remaining)
+                + &stopped_tasks_note(prior)
         }
-        PromptKind::Continue(_) | PromptKind::LimitRaised(_) => {
+        PromptKind::Continue(_) | PromptKind::LimitRaised(_) | PromptKind::Task | PromptKind::FollowUp => {
             prompt_text(context, plan.prompt, plan.remaining)
-                + &added_note(prior.added)
+                + &added_note(prior.added, plan.remaining)
                 + &reminder(prior, Recipient::SameSession)
-        }
-        PromptKind::Task | PromptKind::FollowUp => {
-            prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::SameSession)
         }
         PromptKind::WrapUp(_) => {
             prompt_text(context, plan.prompt, plan.remaining) + &reminder(prior, Recipient::WrapUp)
@@ -163,15 +165,11 @@ fn limit_raised(limit: Limit) -> String {
     )
 }
 
-/// Returns the sentence about amounts that the user added to the limits, or an empty text.
-fn added_note(added: Remaining) -> String {
-    let amounts = [
-        added.budget.map(|usd| usd.to_string()),
-        added.time.map(|time| time.to_string()),
-        added.turns.map(|turns| format!("{turns} turns")),
-    ];
-    let amounts: Vec<String> = amounts.into_iter().flatten().collect();
-    if amounts.is_empty() { String::new() } else { format!("{RAISED}{}.", amounts.join(" and ")) }
+/// Returns the sentences about amounts that the user added to the limits, or an empty text.
+fn added_note(added: Remaining, remaining: Remaining) -> String {
+    let Some(added) = added.describe() else { return String::new() };
+    let left = remaining.describe().map_or_else(String::new, |left| format!(" Left: {left}."));
+    format!("{RAISED}{added}.{left}")
 }
 
 fn default_wrap_up(limit: Limit, remaining: Remaining) -> String {
@@ -255,12 +253,14 @@ pub(crate) fn split_task(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::{background_note, is_longhaul_prompt, prompt};
-    use crate::{AgentContext, PriorAttempts};
+    use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
+    use crate::{AgentContext, PriorAttempts, UnresolvedCall};
     use expect_test::expect;
     use longhaul_core::{
         AttemptPlan, BackgroundTask, Fault, KeepGoingPrompt, Limit, Nudge, Preset, PromptKind, Remaining,
         RunId, RunSpec, SessionId, SessionPlan, Span, Usd,
     };
+    use serde_json::value::RawValue;
 
     /// Returns the context of a run that `edit` changed.
     pub(crate) fn context(edit: impl FnOnce(&mut RunSpec)) -> AgentContext {
@@ -428,14 +428,51 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn handoff_prompt_names_an_open_call_once() {
+        let call = |effect: &str, id: &str| UnresolvedCall {
+            id: id.to_owned(),
+            effect: effect.to_owned(),
+            is_outside: true,
+            ..UnresolvedCall::default()
+        };
+        let mut prior = PriorAttempts::default();
+        prior.conversation.push(TranscriptMessage {
+            tool_use_id: Some("1".to_owned()),
+            tool: Some("Bash".to_owned()),
+            input: RawValue::from_string("{\"command\":\"git push origin\"}".to_owned()).ok(),
+            ..TranscriptMessage::new(EventKind::ToolCall, MessageOrigin::Model, 1)
+        });
+        prior.side_effects.on_start(call("Bash: git push origin", "1"));
+        prior.side_effects.on_start(call("Bash: npm publish", "of a sub-agent"));
+        let session = SessionPlan::New(SessionId::from("a"));
+        let plan = AttemptPlan::new(2, session, PromptKind::TaskAfterLoss(Fault::ContextFull));
+        let count = |spec: fn(&mut RunSpec)| {
+            let text = prompt(&context(spec), &plan, &prior);
+            ["git push origin", "npm publish"].map(|call| text.matches(call).count())
+        };
+        assert_eq!(count(|_| ()), [1, 1]);
+        // This prompt has no record.
+        assert_eq!(count(|spec| spec.handoff_tokens = 1), [1, 1]);
+    }
+
+    #[test]
     fn resumed_prompt_states_added_amounts() {
         let added = Remaining { budget: Some(Usd(2_500_000)), turns: None, time: Some(Span::from_mins(90)) };
         let prior = PriorAttempts { added, ..PriorAttempts::default() };
-        for kind in [PromptKind::LimitRaised(Limit::Budget), PromptKind::Continue(Fault::Crashed)] {
+        let remaining =
+            Remaining { budget: Some(Usd(2_750_000)), turns: Some(1), time: Some(Span::from_mins(95)) };
+        for kind in [
+            PromptKind::LimitRaised(Limit::Budget),
+            PromptKind::Continue(Fault::Crashed),
+            PromptKind::Nudge(Nudge::Answer),
+            PromptKind::CheckFailed(1),
+            PromptKind::FollowUp,
+        ] {
             let plan = AttemptPlan::new(2, SessionPlan::Resume(SessionId::from("a")), kind);
-            let text = prompt(&context(|_| ()), &plan, &prior);
-            assert!(text.ends_with(" Added to the limits: $2.50 and 1h 30m."), "{text}");
-            assert!(is_longhaul_prompt(&text), "{text}");
+            let text = prompt(&context(|_| ()), &AttemptPlan { remaining, ..plan }, &prior);
+            let note = "\n\nAdded to the limits: $2.50 and 1h 30m. Left: $2.75, 1h 35m and 1 turn.";
+            assert!(text.ends_with(note), "{text}");
+            assert_eq!(is_longhaul_prompt(&text), kind != PromptKind::FollowUp, "{text}");
         }
     }
 }

@@ -37,22 +37,30 @@ pub fn next_commands(id: &RunId, run: &Run, spec: &RunSpec) -> Vec<String> {
         let is_suspended = matches!(state.phase, Phase::Suspended { .. });
         return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
     };
-    let used = run.limit_usage(state.finished_at);
-    let bound = WaitBound::from_state(state, &spec.policy);
-    let wall = matches!(bound, Some(WaitBound::Wall(_))).then_some(Limit::Wall);
-    let more = flags_to_raise_limits(&spec.policy, &used, outcome.limit.or(wall))
-        .map(|flags| format!(" {flags}"))
-        .unwrap_or_default();
+    let more = raised_limits(run, spec).map(|flags| format!(" {flags}")).unwrap_or_default();
     let resume =
         |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
+        // The next session would be too long again.
+        (OutcomeKind::Failed, Some(Fault::ContextFull)) if outcome.limit.is_none() => {
+            vec![format!("longhaul handoff {id}")]
+        }
         (OutcomeKind::NotStarted | OutcomeKind::Failed, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
             unusable(state.startup, spec, resume)
         }
         (_, fault) => by_fault(outcome, fault, spec)
             .map_or_else(|| vec![resume("")], |flags| flags.iter().map(|flags| resume(flags)).collect()),
     }
+}
+
+/// Returns the flags of `resume` that a finished run needs because too little is left of its limits, if any.
+pub fn raised_limits(run: &Run, spec: &RunSpec) -> Option<String> {
+    let state = run.state();
+    let used = run.limit_usage(state.finished_at);
+    let bound = WaitBound::from_state(state, &spec.policy);
+    let wall = matches!(bound, Some(WaitBound::Wall(_))).then_some(Limit::Wall);
+    flags_to_raise_limits(&spec.policy, &used, state.outcome()?.limit.or(wall))
 }
 
 /// Returns whether the agent has Claude Code's models and permission modes.

@@ -129,7 +129,9 @@ fn improve_flag(error: &mut Error, command: &Command, name: &str) {
         error.remove(ContextKind::Usage);
         error.remove(ContextKind::SuggestedArg);
         insert_tip(error, format!("leave out '{name}': longhaul always runs the agent without a terminal"));
-    } else if command.get_arguments().any(|arg| arg.to_string().split(' ').next() == Some(name)) {
+    } else if name.starts_with("--") && has_flag(name) {
+        error.remove(ContextKind::Usage);
+        error.remove(ContextKind::SuggestedArg);
         insert_tip(error, format!("write '{name}' after '{}'", command.get_name()));
     } else if starts_agent && name.starts_with('-') && !default_environment().reserved_args.contains(&name) {
         insert_tip(error, format!("to pass '{name}' to the agent, write it last, after '--'"));

@@ -169,7 +169,8 @@ pub(crate) fn classify_status(status: u16, message: Option<MessageError>) -> Opt
     match (status, message) {
         // The message error of a 400 states its cause.
         (402, _) | (_, Some(MessageError::Billing)) => Some(Fault::Billing),
-        (401 | 403, _) => Some(Fault::Auth),
+        // A proxy answers 407.
+        (401 | 403 | 407, _) => Some(Fault::Auth),
         (404, Some(MessageError::ModelNotFound)) => Some(Fault::ModelUnknown),
         (413, _) => Some(Fault::ContextFull),
         (429, _) => Some(Fault::RateLimited),

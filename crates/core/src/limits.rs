@@ -242,6 +242,21 @@ impl Remaining {
     pub fn is_unlimited(&self) -> bool {
         *self == Remaining::default()
     }
+
+    /// Returns the amounts as text: `$1.25, 42m and 9 turns`. `None` if no limit is set.
+    pub fn describe(&self) -> Option<String> {
+        let turns = |turns: u32| format!("{turns} {}", if turns == 1 { "turn" } else { "turns" });
+        let mut amounts: Vec<String> = [
+            self.budget.map(|usd| usd.to_string()),
+            self.time.map(|time| time.to_string()),
+            self.turns.map(turns),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let last = amounts.pop()?;
+        Some(if amounts.is_empty() { last } else { format!("{} and {last}", amounts.join(", ")) })
+    }
 }
 
 impl Limit {

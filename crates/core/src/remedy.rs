@@ -29,7 +29,7 @@ pub enum Remedy {
     ReplaceLostSession,
     /// Continue in a new session, because the old one is full.
     ReplaceFullSession,
-    /// Retry once on a fork of the session, or on a new session if there is nothing to fork.
+    /// Retry once without progress: on a fork of the session, or on a new session if there is nothing to fork.
     TryFork,
     /// Nudge the agent on the same session, twice in a run.
     Nudge(Nudge),

@@ -111,8 +111,10 @@ impl Git {
         self
     }
 
-    pub(crate) fn with_settings(self, settings: &[OsString]) -> Git {
-        Git { settings: settings.to_vec(), ..self }
+    /// Adds settings.
+    pub(crate) fn with_settings(mut self, settings: &[OsString]) -> Git {
+        self.settings.extend_from_slice(settings);
+        self
     }
 
     /// Has each git process inherit this locked, empty file, so that the lock lasts until the process ends, even

@@ -197,9 +197,11 @@ impl Worker<'_> {
             (self.on_event)(WorkerEvent::Waits(item, until, reason));
             Ok(false)
         };
+        let is_unanswered = matches!(result, Err(StepError::Unanswered));
         let (result, reason) = match result {
             Ok(summary) => (LearnResult::Learned, summary),
             Err(StepError::Nothing(reason)) => (LearnResult::Empty, reason.to_owned()),
+            Err(StepError::Unanswered) => (LearnResult::Empty, "the agent has not answered".to_owned()),
             Err(StepError::Never(reason)) => (LearnResult::Failed, reason),
             Err(StepError::Database(error)) => return Err(error),
             Err(StepError::Later(reason)) => {
@@ -223,6 +225,9 @@ impl Worker<'_> {
             },
         };
         match &slice {
+            Some(slice) if is_unanswered && !slice.part.more => {
+                learning.discard_slice(item, slice, now, &reason)?;
+            }
             Some(slice) => {
                 learning.finish_slice(item, slice, now, result, &reason)?;
                 pass(Failpoint::Ended);

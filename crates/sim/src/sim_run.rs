@@ -20,7 +20,7 @@ use crate::world::agent::NEVER;
 use crate::world::{OneShot, World};
 use longhaul_core::{
     Action, CheckStage, Event, Fault, FoundAttempt, Moment, Notice, Now, Outcome, OutcomeKind, Phase,
-    PhaseKind, Record, ResumeRequest, Run, Span, Step, Usd,
+    PhaseKind, Record, ResumeRequest, Run, Span, Step, Usd, WaitBound,
 };
 use std::mem;
 use watch::OracleSet;
@@ -141,6 +141,10 @@ impl<'a> SimRun<'a> {
     fn check_outcome(&self, outcome: &Outcome) -> OracleResult {
         let was_requested = self.watch.is_cancelled_by(outcome.cancelled_by);
         check_ending(outcome, &self.world, &self.plan.policy, was_requested)?;
+        let bound = WaitBound::from_state(self.run.state(), &self.plan.policy);
+        ensure(bound.is_some() == (outcome.kind == OutcomeKind::RetryLater), Oracle::GivesUp, || {
+            format!("{} names the bound {bound:?}", outcome.kind)
+        })?;
         self.watch.facts.clocks.check(&self.run, self.world.now)
     }
 

@@ -105,15 +105,14 @@ fn args(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts) -> Ve
     // session.
     match &plan.session {
         SessionPlan::New(id) => add(&["--session-id", id.as_str()]),
-        SessionPlan::Resume(id) => {
-            add(&["--resume", id.as_str()]);
-            if let Some(ResumePoint { message, .. }) = &prior.resume_at {
-                add(&["--resume-session-at", message]);
-            }
-        }
+        SessionPlan::Resume(id) => add(&["--resume", id.as_str()]),
         SessionPlan::Fork { from, to } => {
             add(&["--resume", from.as_str(), "--fork-session", "--session-id", to.as_str()]);
         }
+    }
+    // Only a session that is resumed or forked has such a point.
+    if let Some(ResumePoint { message, .. }) = &prior.resume_at {
+        add(&["--resume-session-at", message]);
     }
     if let Some(model) = &spec.model {
         add(&["--model", model]);

@@ -42,13 +42,8 @@ pub(super) fn opening(context: &HandoffContext<'_>, has_record: bool) -> String 
 }
 
 fn remaining_note(context: &HandoffContext<'_>) -> String {
-    let money = context.remaining.budget.map(|money| money.to_string());
-    let time = context.remaining.time.map(|time| time.to_string());
-    match (money, time) {
-        (None, None) => String::new(),
-        (Some(one), None) | (None, Some(one)) => format!(" There is {one} left for the rest."),
-        (Some(money), Some(time)) => format!(" There are {money} and {time} left for the rest."),
-    }
+    let amounts = context.remaining.describe();
+    amounts.map_or_else(String::new, |amounts| format!(" Left for the rest: {amounts}."))
 }
 
 pub(super) fn minimal(task: &str) -> String {

@@ -3,7 +3,7 @@
 use crate::ToolArgument;
 use crate::transcript_message::{ToolResultKind, TranscriptMessage};
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum WorkItem<'a> {
     ModelText(&'a str),
     /// A note from the agent program to the model.
@@ -15,7 +15,7 @@ pub(super) enum WorkItem<'a> {
     OrphanResult(&'a TranscriptMessage),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct RecordedCall<'a> {
     pub(super) tool: &'a str,
     pub(super) input: &'a str,

@@ -11,7 +11,7 @@ const FAILURES_MAX: usize = 5;
 /// More calls without an outcome than this indicate a damaged record.
 const UNKNOWN_MAX: usize = 50;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct WorkLog<'a> {
     prompts: Vec<&'a str>,
     summary: Option<&'a str>,
@@ -94,12 +94,12 @@ impl<'a> WorkLog<'a> {
         self.steps.iter().map(move |step| render::whole(step, weight_max))
     }
 
-    /// Returns failures that were not repeated with success, followed by calls with an unknown outcome. The
-    /// latter come last because the last items matter most.
-    pub(super) fn problems(&self) -> Vec<String> {
+    /// Returns failures that were not repeated with success, followed by calls with an unknown outcome among the
+    /// first `older_count` steps. The latter come last because the last items matter most.
+    pub(super) fn problems(&self, older_count: usize) -> Vec<String> {
         let mut failed: Vec<&RecordedCall<'_>> = Vec::new();
         let mut unknown: Vec<&RecordedCall<'_>> = Vec::new();
-        for step in &self.steps {
+        for (index, step) in self.steps.iter().enumerate() {
             let WorkItem::Call(call) = step else { continue };
             let differs =
                 |other: &&RecordedCall<'_>| other.tool != call.tool || other.argument != call.argument;
@@ -112,7 +112,8 @@ impl<'a> WorkLog<'a> {
                     failed.retain(differs);
                     failed.push(call);
                 }
-                ToolResultKind::Unknown => unknown.push(call),
+                ToolResultKind::Unknown if index < older_count => unknown.push(call),
+                ToolResultKind::Unknown => {}
             }
             failed.drain(..failed.len().saturating_sub(FAILURES_MAX));
             unknown.drain(..unknown.len().saturating_sub(UNKNOWN_MAX));

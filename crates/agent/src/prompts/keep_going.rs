@@ -16,17 +16,9 @@ const EXTENDED: &str = "No one will answer a question: decide with your best jud
 pub(super) fn continue_prompt(context: &AgentContext, stop: KeepGoingPrompt, remaining: Remaining) -> String {
     let mut text = CONTINUE.to_owned() + if stop.keep_improving { EXTENDED } else { ORDINARY };
     if let Some(active_time) = stop.active_time {
-        let remaining = [
-            remaining.time.map(|time| format!("{time} left")),
-            remaining.budget.map(|usd| format!("{usd} left")),
-            remaining
-                .turns
-                .map(|turns| format!("{turns} {} left", if turns == 1 { "turn" } else { "turns" })),
-        ];
-        let remaining: String =
-            remaining.into_iter().flatten().map(|remaining| format!(", {remaining}")).collect();
+        let left = remaining.describe().map_or_else(String::new, |amounts| format!("; {amounts} left"));
         text += &format!(
-            "\n\nStatus: {active_time} worked{remaining}. Commit what is not committed, if this is a git repository."
+            "\n\nStatus: {active_time} worked{left}. Commit what is not committed, if this is a git repository."
         );
     }
     if stop.limit_near {
@@ -101,7 +93,7 @@ mod tests {
             ---
             You stopped, but the task is not finished. No one will answer a question: decide with your best judgment. There is time for more than a first solution, so be ambitious: look for the weakest part of the work, improve it, and measure whether it became better. Stop only when no part of the task can be made better.
 
-            Status: 1h 30m worked, 30m left, $1.25 left, 9 turns left. Commit what is not committed, if this is a git repository.
+            Status: 1h 30m worked; $1.25, 30m and 9 turns left. Commit what is not committed, if this is a git repository.
 
             This is the last warning: little more is left than the reserve for saving the work. Finish the current step, and start nothing large.
 

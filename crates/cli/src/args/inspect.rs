@@ -78,17 +78,29 @@ word_enum! {
     }
 }
 
-pub(super) fn state(text: &str) -> Result<StateFilter, String> {
-    // A suspended run has no outcome: it is a state above.
-    let outcomes = OutcomeKind::ALL.iter().filter(|kind| **kind != OutcomeKind::Suspended);
-    let outcomes = outcomes.map(|kind| (kind.as_str(), StateFilter::Outcome(*kind)));
+fn state(text: &str) -> Result<StateFilter, String> {
     let states = RowState::ALL.iter().map(|state| (state.as_str(), StateFilter::State(*state)));
-    let all: Vec<(&str, StateFilter)> = states.chain(outcomes).collect();
-    let found = all.iter().find(|(word, _)| *word == text);
-    found.map(|(_, state)| *state).ok_or_else(|| {
-        let words: Vec<&str> = all.iter().map(|(word, _)| *word).collect();
-        format!("expected one of {}", words.join(", "))
-    })
+    one_of(states.chain(outcomes().map(|kind| (kind.as_str(), StateFilter::Outcome(kind)))), text)
+}
+
+pub(super) fn outcome(text: &str) -> Result<OutcomeKind, String> {
+    one_of(outcomes().map(|kind| (kind.as_str(), kind)), text)
+}
+
+/// Returns the outcomes of finished runs.
+fn outcomes() -> impl Iterator<Item = OutcomeKind> {
+    OutcomeKind::ALL.iter().copied().filter(|kind| *kind != OutcomeKind::Suspended)
+}
+
+fn one_of<T>(all: impl Iterator<Item = (&'static str, T)>, text: &str) -> Result<T, String> {
+    let mut words = Vec::new();
+    for (word, value) in all {
+        if word == text {
+            return Ok(value);
+        }
+        words.push(word);
+    }
+    Err(format!("expected one of {}", words.join(", ")))
 }
 
 #[derive(Debug, Args)]

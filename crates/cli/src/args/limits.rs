@@ -20,7 +20,7 @@ pub struct LimitArgs {
     /// Maximum number of tokens of every kind, such as 500k or 2M [default: none]
     #[arg(long, value_name = "N", value_parser = token_limit, allow_hyphen_values = true, hide_short_help = true)]
     pub max_tokens: Option<u64>,
-    /// Maximum working time; API waits and machine sleep do not count [default: none]
+    /// Maximum working time; waits between attempts and machine sleep do not count [default: none]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true)]
     pub time_limit: Option<Span>,
     /// Maximum elapsed time, including waits and sleep [default: none]

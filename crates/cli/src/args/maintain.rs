@@ -1,13 +1,13 @@
 //! The arguments of the commands that maintain runs and this installation.
 
-use super::inspect::{StateFilter, state};
+use super::inspect::outcome;
 use crate::configured_values::ConfiguredValues;
 use crate::schemas;
 use crate::time_arg::duration;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use clap_complete::Shell;
-use longhaul_core::Span;
+use longhaul_core::{OutcomeKind, Span};
 use std::path::PathBuf;
 
 /// Selects the configuration.
@@ -81,8 +81,8 @@ pub struct GcArgs {
     ///
     /// Outcomes: done, failed, over_budget, out_of_time, needs_person, check_failed, not_started, incomplete,
     /// partial, retry_later, bug, cancelled.
-    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = state)]
-    pub keep: Vec<StateFilter>,
+    #[arg(long, value_name = "OUTCOME", value_delimiter = ',', value_parser = outcome)]
+    pub keep: Vec<OutcomeKind>,
     /// Also delete runs that have a workspace of their own, with all work in it
     #[arg(long)]
     pub include_workspaces: bool,

@@ -26,7 +26,7 @@ pub struct ResearchArgs {
     /// The model, as the agent names it [default: your settings of the agent]
     #[arg(long)]
     pub model: Option<String>,
-    /// Maximum working time in hours; API waits do not count [default: 0.25]
+    /// Maximum working time in hours; waits between attempts do not count [default: 0.25]
     ///
     /// The same as --time-hours. For a resumed run, the total.
     #[arg(

@@ -55,7 +55,7 @@ pub struct LoopArgs {
     /// Maximum cost of all runs in dollars; `none` means unlimited [default: as in the file]
     #[arg(long, value_name = "USD", value_parser = budget, allow_hyphen_values = true, help_heading = "Workflow")]
     pub budget: Option<Usd>,
-    /// Maximum working time; parks and API waits do not count [default: as in the file]
+    /// Maximum working time; parks and time in which every run waits do not count [default: as in the file]
     #[arg(long, value_name = "DURATION", value_parser = duration_limit, allow_hyphen_values = true, help_heading = "Workflow")]
     pub time_limit: Option<Span>,
     /// Memory that must be available before a run starts [default: as in the file, or 500 MB]

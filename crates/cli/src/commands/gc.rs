@@ -4,7 +4,7 @@
 //! workspace only on request. Removes a run of a workflow only with the whole workflow.
 
 use super::runs::{Row, RowState};
-use crate::args::{GcArgs, GlobalArgs, StateFilter};
+use crate::args::{GcArgs, GlobalArgs};
 use crate::failure::{Failure, UNEXPECTED_ERROR};
 use crate::output::phrases;
 use crate::output::table::{Column, table};
@@ -217,11 +217,8 @@ fn keep_reason(
     outcome: Option<OutcomeKind>,
     rows: &[Row],
 ) -> Option<&'static str> {
-    let is_named = |filter: &StateFilter| match filter {
-        StateFilter::Outcome(kind) => {
-            outcome == Some(*kind) || rows.iter().any(|row| row.entry.outcome == Some(*kind))
-        }
-        StateFilter::State(state) => *state == RowState::Finished,
+    let is_named = |kind: &OutcomeKind| {
+        outcome == Some(*kind) || rows.iter().any(|row| row.entry.outcome == Some(*kind))
     };
     let any_run = |test: &dyn Fn(&RunDir) -> bool| rows.iter().any(|row| test(&row.entry.run_dir()));
     if workflow.is_some_and(WorkflowDir::has_worktrees) {

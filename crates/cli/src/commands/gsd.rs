@@ -9,7 +9,7 @@ mod registry;
 mod slash_command;
 mod status;
 
-pub use earlier_run::require_newest;
+pub use earlier_run::{require_newest, unfinished_runs};
 #[cfg(test)]
 pub use registry::RegisteredProject;
 

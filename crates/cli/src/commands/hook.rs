@@ -19,11 +19,11 @@ use longhaul_playbook::hooks::{
 };
 use longhaul_playbook::points::TextSize;
 use longhaul_playbook::{LearningDb, LearningPaths, PlaybookFile};
-use longhaul_store::{DatabaseError, Home, RunDir, is_run_id};
+use longhaul_store::{DatabaseError, Home, RunDir, is_run_id, read_regular_to_string};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::{env, fs, io};
+use std::{env, io};
 
 /// Name of the subcommand that the agent calls.
 pub const SUBCOMMAND: &str = "hook";
@@ -133,7 +133,8 @@ impl HookInvocation {
 
     fn learn(&self, input: &HookInput) -> Result<(), String> {
         let Some(event) = self.event.queued_event() else { return Ok(()) };
-        let settings = claude_config_dir().and_then(|dir| fs::read_to_string(dir.join("settings.json")).ok());
+        let settings =
+            claude_config_dir().and_then(|dir| read_regular_to_string(&dir.join("settings.json")).ok());
         if !allows_learning(&settings.unwrap_or_default(), self.event, input) {
             return Ok(());
         }

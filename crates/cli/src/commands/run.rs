@@ -4,7 +4,7 @@ mod acp_agent;
 mod keyed;
 mod typed_flags;
 
-pub use keyed::{KeyState, key_state};
+pub use keyed::{KeyState, key_state, warn_of_ignored_settings};
 pub use typed_flags::{TypedFlags, flag_with_value, parse_run};
 
 use super::supervise::{DisplayOptions, supervise_and_print, warn_of_neighbor};

@@ -1,6 +1,6 @@
 //! Determines what comes next in a run and which commands the user can type.
 
-use crate::next_commands::next_commands;
+use crate::next_commands::{next_commands, raised_limits};
 use crate::output::{phrases, time::TimeFormat};
 use longhaul_core::{
     AfterWait, AgentProgram, CheckStage, Limit, Moment, Outcome, OutcomeKind, Phase, Run, RunId, RunSpec,
@@ -31,10 +31,16 @@ pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock
     let state = run.state();
     let RunStatus { is_supervised, is_outcome_published, now } = status;
     match state.outcome() {
-        Some(outcome) if is_outcome_published || is_supervised => NextStep {
-            text: advice_text(state, outcome, &spec.agent, clock, now),
-            commands: next_commands(id, run, spec),
-        },
+        Some(outcome) if is_outcome_published || is_supervised => {
+            let commands = next_commands(id, run, spec);
+            let text = advice_text(state, outcome, &spec.agent, clock, now);
+            // A run that a limit stopped says so itself.
+            let raised = raised_limits(run, spec).filter(|flags| {
+                outcome.limit.is_none() && commands.iter().any(|command| command.ends_with(flags))
+            });
+            let raise = raised.map(|flags| format!("; too little is left of the limits: add `{flags}`"));
+            NextStep { text: text + &raise.unwrap_or_default(), commands }
+        }
         Some(_) => NextStep {
             text: "recover the run to report its outcome: its supervisor died before it did".to_owned(),
             commands: vec![format!("longhaul recover {id}")],
@@ -111,7 +117,14 @@ fn advice_text(
         }
         OutcomeKind::Failed => advice.unwrap_or_else(|| "review the work, then resume".to_owned()),
         OutcomeKind::OverBudget | OutcomeKind::OutOfTime => match outcome.limit {
-            Some(limit) => format!("{} stopped the run; raise it to continue", limit.describe()),
+            Some(limit) => {
+                let total = match limit {
+                    Limit::Tokens => " (--max-tokens is the new total)",
+                    Limit::Turns => " (--max-turns is the new total)",
+                    Limit::Budget | Limit::Time | Limit::Wall | Limit::Attempts => "",
+                };
+                format!("{} stopped the run; raise it to continue{total}", limit.describe())
+            }
             None => advice.unwrap_or_else(|| "resume to continue".to_owned()),
         },
         OutcomeKind::NeedsPerson if !state.is_ended_by_check() => {

@@ -133,7 +133,7 @@ fn exceeded_wall_limit_is_raised() {
             22:00:02  +2s     attempt 2: the API is overloaded (status 529)
             22:00:02  +2s     finished: retry_later (the API is overloaded) after 2 attempts in 2s (2s of it
                               waiting), $0
-            next: resume at 22:00:06 (in 4s)
+            next: resume at 22:00:06 (in 4s); too little is left of the limits: add `--add-time 5s`
                   longhaul resume kmzqbd --add-time 5s
         "#]],
     );

@@ -10,7 +10,8 @@ use crate::tidy::all_paths;
 use crate::workflows::{SLOW_SCRIPT, only_workflow, start_slow};
 use expect_test::expect;
 use serde_json::Value;
-use std::fs;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// A call of `doctor` on a working installation, with an agent, a key, and the tools for the sandbox.
@@ -212,6 +213,20 @@ fn learning_needs_a_key() {
     assert!(state == "warning" && detail.contains("no API key is set"), "{detail}");
     assert_eq!(stage.longhaul(["playbook", "install", "--judge", "claude"]).output().code, 0);
     assert_eq!(finding(false).0, "ok");
+}
+
+#[test]
+fn damaged_learning_database_has_a_remedy() {
+    let stage = Stage::new();
+    let dir = stage.home().join("playbook");
+    DirBuilder::new().recursive(true).mode(0o700).create(&dir).expect("the stage is writable");
+    fs::write(dir.join("learning.sqlite3"), "no database, but as long as the header of one".repeat(90))
+        .expect("the stage is writable");
+    fs::set_permissions(dir.join("learning.sqlite3"), Permissions::from_mode(0o600)).expect("it exists");
+    let (state, _, remedy) = finding_of(&json(doctor(&stage, &stage.agent()), 1), "learning");
+    assert_eq!((state.as_str(), remedy.as_str()), ("problem", "longhaul playbook status"));
+    assert_eq!(stage.longhaul(remedy.split(' ').skip(1)).output().code, 0);
+    assert_eq!(json(doctor(&stage, &stage.agent()), 0)["findings"].to_string().find("playbook status"), None);
 }
 
 #[test]

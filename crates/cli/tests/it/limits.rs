@@ -234,6 +234,32 @@ fn resuming_omits_a_custom_wrap_up_prompt() {
 }
 
 #[test]
+fn fork_omits_the_wrap_up_prompt() {
+    play_with_each_agent(&long_scenario(), "a fork after a wrap-up", |stage, agent, server| {
+        let limited = run(stage, agent, server, &["--max-turns", "6", "--run-id", "limited"], 22);
+        let before = server.api.request_log().requests.len();
+        let fork = ["resume", "limited", "--fork", "Now finish it.", "--max-turns", "20"];
+        let forked = stage.longhaul(fork).against(server).output().envelope(0);
+        assert_eq!(forked["result"], "It is finished.", "{forked}");
+        assert_eq!(forked["run"]["attempts"], 1, "{forked}");
+        assert_ne!(forked["session_id"], limited["session_id"], "{forked}");
+        let later = prompts_since(server, before).concat();
+        assert!(later.contains("Now finish it.") && later.contains("you saved your work"), "{later}");
+        assert!(!later.contains("This run is about to end"), "{later}");
+        assert!(later.contains("p\nNow finish it."), "the fork has the history: {later}");
+        // A resume of the fork continues from there.
+        let before = server.api.request_log().requests.len();
+        let more = ["resume", "@", "Now finish it."];
+        stage.longhaul(more).against(server).output().envelope(0);
+        let later = prompts_since(server, before).concat();
+        assert!(
+            later.contains("p\nNow finish it.") && !later.contains("This run is about to end"),
+            "{later}"
+        );
+    });
+}
+
+#[test]
 fn time_limit_ends_the_run_with_a_wrap_up() {
     play_with_each_agent(&long_scenario(), "a time limit", |stage, agent, server| {
         let limits = ["--time-limit", "16s", "--wrap-up-reserve", "8s"];

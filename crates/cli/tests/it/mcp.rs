@@ -13,6 +13,7 @@ use client::Client;
 use longhaul::RUN_VARIABLE;
 use serde_json::{Value, json};
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -363,6 +364,46 @@ fn a_client_executes_a_phase_of_a_gsd_project() {
         idea["content"][1]["text"].as_str().is_some_and(|text| text.contains("is already a project")),
         "{idea}"
     );
+    client.close();
+}
+
+#[test]
+fn an_unfinished_gsd_run_of_a_person_is_not_continued_below_its_rights() {
+    let stage = gsd::planned();
+    let server = Server::start(gsd::EXECUTE_ALONE);
+    let running = gsd::gsd(&stage, &stage.agent(), &server, &["execute-phase", "1"]).start();
+    wait_until("the second plan is in progress", || stage.folder().join("started").exists());
+    running.kill();
+    let mut limited = Client::start(&stage, &server, &[]);
+    for tool in ["gsd_execute_phase", "gsd_plan_phase"] {
+        let refused = limited.call(tool, json!({ "phase": 1 }));
+        assert_eq!(refused["isError"], true, "{refused}");
+        assert!(
+            refused["content"][0]["text"].as_str().is_some_and(|text| text.contains("is above")),
+            "{refused}"
+        );
+    }
+    limited.close();
+    assert_eq!((stage.runs().len(), stage.longhaul(["cancel", "@"]).output().code), (1, 0));
+}
+
+#[test]
+fn a_directory_that_became_a_link_leads_nowhere() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let (dir, elsewhere) = (stage.work().join("dir"), stage.folder().join("elsewhere"));
+    [&dir, &elsewhere].iter().for_each(|dir| fs::create_dir(dir).expect("the stage is writable"));
+    let run = run_of_person(&stage, &server, &dir, &["--permission-mode", "acceptEdits"]);
+    fs::rename(&dir, stage.work().join("moved")).expect("it exists");
+    symlink(&elsewhere, &dir).expect("the stage is writable");
+    let mut client = Client::start(&stage, &server, &[]);
+    for arguments in [json!({ "run": run, "prompt": "x" }), json!({ "prompt": "x", "key": run })] {
+        let tool = if arguments["run"].is_null() { "run" } else { "resume" };
+        let refused = client.call(tool, arguments);
+        assert!(
+            refused["content"][0]["text"].as_str().is_some_and(|text| text.contains("is outside of")),
+            "{refused}"
+        );
+    }
     client.close();
 }
 

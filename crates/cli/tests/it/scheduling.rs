@@ -52,7 +52,9 @@ fn suspended_run_is_recovered() {
         let run = run_to_mid_tool_with(stage, agent, server, &KEY);
         run.signal(Signal::TERM);
         assert_eq!(run.output().envelope(143)["run"]["outcome"], "suspended");
-        assert_done(stage, &call(stage, agent, server, &[]).output().envelope(0), 2);
+        let recovered = call(stage, agent, server, &[]).output();
+        assert!(!recovered.stderr.contains("ignored"), "{recovered:?}");
+        assert_done(stage, &recovered.envelope(0), 2);
     });
 }
 
@@ -60,7 +62,10 @@ fn suspended_run_is_recovered() {
 fn orphaned_run_is_recovered() {
     let (stage, server) = (Stage::new(), Server::start(STEPS));
     run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
-    assert_done(&stage, &call(&stage, &stage.agent(), &server, &[]).output().envelope(0), 1);
+    let recovered = call(&stage, &stage.agent(), &server, &["--budget", "3", "--check", "true"]).output();
+    let warning = "nightly continues with its own settings: this call's limits, checks are ignored";
+    assert!(recovered.stderr.contains(warning), "{recovered:?}");
+    assert_done(&stage, &recovered.envelope(0), 1);
 }
 
 /// Returns a second call, which follows the run.

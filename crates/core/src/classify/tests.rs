@@ -335,7 +335,7 @@ fn table() -> Vec<(&'static str, Evidence, Option<Fault>)> {
         ),
         ("400", with_result(message(400, MessageError::Unknown)), Some(Fault::BadRequest)),
         ("another 404", answered(404), Some(Fault::BadRequest)),
-        ("407", answered(407), Some(Fault::BadRequest)),
+        ("407 of a proxy", answered(407), Some(Fault::Auth)),
         ("422", answered(422), Some(Fault::BadRequest)),
         ("invalid_request without a status", reported(MessageError::InvalidRequest), Some(Fault::BadRequest)),
         (

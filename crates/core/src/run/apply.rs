@@ -353,9 +353,13 @@ impl State {
                 self.failures_since_progress += 1
             }
             Remedy::KeepGoing => {}
-            Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::TryFork | Remedy::ResumeExisting => {
+            Remedy::ResumeOnce | Remedy::RetryOnce | Remedy::ResumeExisting => {
                 self.failures_since_progress += 1;
                 self.faults_retried_once.insert(fault);
+            }
+            Remedy::TryFork => {
+                self.failures_since_progress += 1;
+                self.faults_with_new_session.insert(fault);
             }
             Remedy::ReplaceLostSession | Remedy::ReplaceFullSession => {
                 self.faults_with_new_session.insert(fault);

@@ -366,7 +366,7 @@ impl FailedAttempt<'_> {
     }
 
     fn try_fork(&self) -> AfterAttempt {
-        if self.state.faults_retried_once.contains(&self.fault) {
+        if self.state.faults_with_new_session.contains(&self.fault) {
             return self.end();
         }
         let fork = match &self.state.session {

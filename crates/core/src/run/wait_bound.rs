@@ -1,5 +1,6 @@
 //! Determines why a run finished as `retry_later` and did not wait for the API any longer.
 
+use crate::api_call::ANSWER_MIN;
 use crate::{OutageBound, OutcomeKind, Policy, Remedy, Span, State, remedy};
 use std::fmt;
 
@@ -17,33 +18,38 @@ pub enum WaitBound {
 }
 
 impl WaitBound {
-    /// Returns the bound for a run that finished as `retry_later`. `None` for other runs, and if a reviewer waited.
+    /// Returns the bound for a run that finished as `retry_later`, and `None` for other runs.
     pub fn from_state(state: &State, policy: &Policy) -> Option<WaitBound> {
         let outcome = state.outcome().filter(|outcome| outcome.kind == OutcomeKind::RetryLater)?;
         let (fault, retry_at) = outcome.fault.zip(outcome.retry_at)?;
-        if state.no_verdict.is_some() {
-            return None;
-        }
         let finished_at = state.finished_at;
-        // The conditions and their order are those of the decision after the last attempt.
+        // The conditions and their order are those of the decision after the last attempt or reviewer.
+        let (retries, outage_started_at, needed) = match state.no_verdict {
+            Some(_) => (state.review_outages, state.review_started_at, ANSWER_MIN),
+            None => (state.failures_since_progress + state.outage_waits, state.outage_started_at, Span::ZERO),
+        };
         let is_outage = remedy(fault) == Remedy::WaitOut;
-        if is_outage {
-            let retries = state.failures_since_progress + state.outage_waits;
-            let outage = retry_at.since(state.outage_started_at.unwrap_or(finished_at));
-            match policy.outage_bound {
-                OutageBound::Retries if retries >= policy.retries_max => {
-                    return Some(WaitBound::Retries(policy.retries_max));
-                }
-                OutageBound::Time(Some(limit)) if outage > limit => return Some(WaitBound::Outage(limit)),
-                OutageBound::Retries | OutageBound::Time(_) => {}
-            }
-        }
+        let outage_bound = match policy.outage_bound {
+            OutageBound::Retries => Some(WaitBound::Retries(policy.retries_max)),
+            OutageBound::Time(limit) => limit.map(WaitBound::Outage),
+        };
+        let outage_bound = outage_bound.filter(|_| is_outage);
+        let outage = retry_at.since(outage_started_at.unwrap_or(finished_at)) + needed;
+        let exceeds_outage_bound = match policy.outage_bound {
+            OutageBound::Retries => retries >= policy.retries_max,
+            OutageBound::Time(limit) => limit.is_some_and(|limit| outage > limit),
+        };
         let reset = policy.max_reset_wait;
         let wall = policy.limits.wall.filter(|wall| state.clocks.wall(retry_at) >= *wall);
         let too_long = reset.filter(|longest| retry_at.since(finished_at) > *longest);
-        // Waits for an unknown reset are bounded together, so none of them need be too long.
-        let together = reset.filter(|_| !is_outage);
-        too_long.map(WaitBound::Reset).or(wall.map(WaitBound::Wall)).or(together.map(WaitBound::Reset))
+        // The run finishes a moment after the decision, so a wait may seem to fit. Waits for an unknown reset are
+        // bounded together, so none of them need be too long.
+        outage_bound
+            .filter(|_| exceeds_outage_bound)
+            .or(too_long.map(WaitBound::Reset))
+            .or(wall.map(WaitBound::Wall))
+            .or(outage_bound)
+            .or(reset.map(WaitBound::Reset))
     }
 }
 

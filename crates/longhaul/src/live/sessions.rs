@@ -6,9 +6,7 @@ use crate::Environment;
 use crate::find_agent::files_in_folders;
 use crate::live::loaded_session::{FileCondition, LoadedSession, condition, read};
 use longhaul_agent::{Health, ResumePoint, SessionDocument, SessionHistory, SessionLayout};
-use longhaul_core::{
-    AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId, SessionPlan,
-};
+use longhaul_core::{AttemptPlan, Continuity, PromptKind, ResumeStrategy, SessionFileState, SessionId};
 use longhaul_store::{AttemptDir, Durability, RunDir, SessionBaseline, replace};
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
@@ -135,8 +133,8 @@ impl<'a> SessionFiles<'a> {
         })
     }
 
-    /// Returns the message to resume from: the one before the wrap-up prompt, because that prompt asks the
-    /// agent to stop. If an attempt from there added nothing to the session, the next attempt resumes from
+    /// Returns the message to resume or fork from: the one before the wrap-up prompt, because that prompt asks
+    /// the agent to stop. If an attempt from there added nothing to the session, the next attempt resumes from
     /// the end.
     fn resume_at(
         &self,
@@ -145,9 +143,8 @@ impl<'a> SessionFiles<'a> {
         wrap_up: Option<&str>,
         document: &SessionDocument,
     ) -> Option<ResumePoint> {
-        let resumes =
-            matches!(plan.session, SessionPlan::Resume(_)) && !matches!(plan.prompt, PromptKind::WrapUp(_));
-        let point = document.resume_point_before_wrap_up(wrap_up).filter(|_| resumes)?;
+        let is_wrap_up = matches!(plan.prompt, PromptKind::WrapUp(_));
+        let point = document.resume_point_before_wrap_up(wrap_up).filter(|_| !is_wrap_up)?;
         let was_tried = self.baselines().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&point.message)
                 && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)

@@ -209,6 +209,8 @@ impl Worktrees {
         let file = open.and_then(|file| file.lock().map(|()| file)).map_err(StoreError::io("lock", &path))?;
         // Files of Git LFS are complete in a worktree, as in the project.
         let git = Git::new(&self.top).with_lock(Arc::new(file)).with_variable("GIT_LFS_SKIP_SMUDGE", "0");
+        // A power loss after the merge must not lose its objects. Git's default does not write each of them to the disk.
+        let git = git.with_settings(&["core.fsync=objects,derived-metadata,reference".into()]);
         Ok(identified(unattended(git)?)?)
     }
 

@@ -70,6 +70,12 @@ impl LearningDb {
         Ok(LearningDb { damaged_copy, ..LearningDb::open_or_create(paths)? })
     }
 
+    /// Reads the whole database, if there is one, and changes nothing.
+    pub fn check(paths: &LearningPaths) -> Result<(), DatabaseError> {
+        let path = paths.database();
+        if path.exists() { LearningDb::connect(paths, &path)?.quick_check() } else { Ok(()) }
+    }
+
     /// Returns the new path of the damaged database that this one replaced when it was opened, if any.
     /// Callers report it to the user.
     pub fn damaged_copy(&self) -> Option<&Path> {

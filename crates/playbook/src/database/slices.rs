@@ -159,6 +159,20 @@ impl LearningDb {
         })
     }
 
+    /// Finishes an item whose slice was not judged. A later item of the transcript starts with the same bytes.
+    pub(crate) fn discard_slice(
+        &mut self,
+        item: &Item,
+        slice: &Slice,
+        now: Moment,
+        reason: &str,
+    ) -> Result<(), DatabaseError> {
+        self.database.change(|db| {
+            db.execute("DELETE FROM slices WHERE id = ?", [slice.id])?;
+            finish(db, item.id, now, LearnResult::Empty, reason)
+        })
+    }
+
     /// Finishes a slice whose bytes no longer exist because its file was replaced. The item continues with
     /// the new file.
     pub(crate) fn finish_replaced(&mut self, slice: &Slice, now: Moment) -> Result<(), DatabaseError> {

@@ -19,7 +19,7 @@ pub struct QueueStatus {
     pub done: u64,
     /// Slices being judged, or interrupted by the death of their worker.
     pub in_progress: Vec<SliceInProgress>,
-    /// Number of lessons learned.
+    /// Number of judged parts of transcripts.
     pub learned: u64,
     /// The latest lessons, newest first.
     pub lessons: Vec<Lesson>,

@@ -4,7 +4,7 @@
 use crate::LearningPaths;
 use crate::paths::create_private_dir;
 use longhaul_core::Moment;
-use longhaul_store::{Durability, replace, rfc3339};
+use longhaul_store::{Durability, read_regular, read_regular_to_string, replace, rfc3339};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -36,7 +36,7 @@ pub fn log_error(paths: &LearningPaths, at: Moment, event: &str, description: &s
     create_private_dir(paths.dir())?;
     let path = paths.hook_errors();
     if fs::metadata(&path).is_ok_and(|metadata| metadata.len() > BYTES_MAX) {
-        let text = fs::read(&path)?;
+        let text = read_regular(&path)?;
         let start = text.len().saturating_sub(BYTES_RETAINED);
         let first_line = text[start..]
             .iter()
@@ -49,7 +49,7 @@ pub fn log_error(paths: &LearningPaths, at: Moment, event: &str, description: &s
 
 /// Returns the logged errors, oldest first. Invalid lines are skipped.
 pub fn logged_errors(paths: &LearningPaths) -> Vec<HookError> {
-    let text = fs::read_to_string(paths.hook_errors()).unwrap_or_default();
+    let text = read_regular_to_string(&paths.hook_errors()).unwrap_or_default();
     text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
 }
 

@@ -9,10 +9,9 @@ pub use write::replace_user_file;
 
 use crate::UserError;
 use entries::{Entry, Settings};
-use longhaul_store::if_exists;
+use longhaul_store::{if_exists, read_regular};
 use serde_json::Value;
 use std::fmt::Display;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -120,7 +119,8 @@ impl SettingsFile {
     }
 
     fn read(&self) -> Result<Option<String>, UserError> {
-        let bytes = if_exists(fs::read(&self.path)).map_err(|cause| io_error("read", &self.path, &cause))?;
+        let bytes =
+            if_exists(read_regular(&self.path)).map_err(|cause| io_error("read", &self.path, &cause))?;
         let text = bytes.map(String::from_utf8).transpose();
         text.map_err(|error| self.unreadable(&error.utf8_error(), INVALID_HINT))
     }

@@ -18,7 +18,7 @@ pub async fn curate(
     playbook: &Playbook,
     templates: &Templates,
 ) -> Result<Vec<Value>, JudgingError> {
-    if reflection.analysis.trim().is_empty() && reflection.tags.is_empty() {
+    if reflection.is_empty() {
         return Ok(Vec::new());
     }
     // Serializing texts and names never fails. In JSON `<\/` equals `</`, and it closes no tag.

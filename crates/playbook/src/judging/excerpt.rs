@@ -83,6 +83,11 @@ impl Excerpt {
         self.messages.is_empty()
     }
 
+    /// Returns whether the agent wrote a message or called a tool.
+    pub fn has_answer(&self) -> bool {
+        self.messages.iter().any(|message| message.role != Role::User)
+    }
+
     /// Estimates the tokens that a reflector reads.
     pub fn tokens(&self) -> u64 {
         estimated_tokens(&as_json(self.messages.iter()))

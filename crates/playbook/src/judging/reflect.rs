@@ -39,6 +39,13 @@ pub struct Reflection {
     pub tags: Vec<Tag>,
 }
 
+impl Reflection {
+    /// Returns whether there is nothing to ask the curator about.
+    pub fn is_empty(&self) -> bool {
+        self.analysis.trim().is_empty() && self.tags.is_empty()
+    }
+}
+
 /// The answer of the reflector, with notes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReflectionResult {

@@ -29,6 +29,8 @@ pub(super) enum StepError {
     Judge(JudgeError),
     /// There is nothing to judge, for this reason.
     Nothing(&'static str),
+    /// The agent has not answered. The next item of the transcript starts with this slice.
+    Unanswered,
     /// It cannot be done now, for a reason other than the judge.
     Later(String),
     Never(String),
@@ -96,6 +98,9 @@ impl Worker<'_> {
         if excerpt.is_empty() {
             return Err(StepError::Nothing("it contains no messages"));
         }
+        if !excerpt.has_answer() {
+            return Err(StepError::Unanswered);
+        }
         let playbook = current_playbook(learning, item)?;
         let judge = RecordedJudge::new(self, item, slice.id, JudgeQuestion::Reflector)?;
         let reflected = judging::reflect(&judge, &excerpt, &playbook, &self.rules.templates).await?;
@@ -117,7 +122,9 @@ impl Worker<'_> {
         let operations = judging::curate(&judge, reflection, &playbook, &self.rules.templates).await?;
         learning.store_operations(slice, &operations)?;
         pass(Failpoint::Curated);
-        (self.on_event)(WorkerEvent::Curated(item));
+        if !reflection.is_empty() {
+            (self.on_event)(WorkerEvent::Curated(item));
+        }
         Ok(operations)
     }
 }

@@ -99,11 +99,13 @@ impl Stage {
         self
     }
 
+    /// Writes answers of the agent. A row that starts with `?` is a prompt.
     fn transcript(&self, name: &str, rows: &[&str]) -> PathBuf {
         let path = self.dir.path().join(name);
         let row = |row: &&str| {
-            let message = json!({ "role": "user", "content": row });
-            format!("{}\n", json!({ "type": "user", "uuid": row, "message": message }))
+            let role = if row.starts_with('?') { "user" } else { "assistant" };
+            let message = json!({ "role": role, "content": [{ "type": "text", "text": row }] });
+            format!("{}\n", json!({ "type": role, "uuid": row, "message": message }))
         };
         fs::write(&path, rows.iter().map(row).collect::<String>()).expect("a file");
         path
@@ -220,7 +222,7 @@ impl Stage {
 /// Returns the question about these rows.
 fn reflect_on(rows: &[&str]) -> String {
     let messages: Vec<String> =
-        rows.iter().map(|row| format!(r#"{{"role":"user","content":"{row}"}}"#)).collect();
+        rows.iter().map(|row| format!(r#"{{"role":"assistant","content":"{row}"}}"#)).collect();
     format!("reflect on [\n{}\n]", messages.join(",\n"))
 }
 
@@ -272,7 +274,7 @@ fn writes_diagnostics_if_project_enables_them() {
     texts.sort();
     expect![[r#"
         curator.txt: # CURATOR PROMPT | curate { |   "analysis": "fine", |   "bullet_tags": [] | } | # CURATOR RESPONSE | {"analysis":"fine","bullet_tags":[],"operations":[]}
-        reflector.txt: # REFLECTOR PROMPT | reflect on [ | {"role":"user","content":"a"} | ] | # REFLECTOR RESPONSE | {"analysis":"fine","bullet_tags":[],"operations":[]}
+        reflector.txt: # REFLECTOR PROMPT | reflect on [ | {"role":"assistant","content":"a"} | ] | # REFLECTOR RESPONSE | {"analysis":"fine","bullet_tags":[],"operations":[]}
     "#]]
     .assert_eq(&texts.concat());
 }
@@ -297,6 +299,32 @@ fn judges_only_new_part_of_continued_session() {
     stage.work(false);
     let prompts = stage.prompts();
     assert_eq!(prompts[2], reflect_on(&["b"]));
+}
+
+#[test]
+fn judges_a_prompt_together_with_its_answer() {
+    let stage = Stage::new();
+    stage.queue("one", &["?a"]);
+    assert_eq!(stage.work(false), WorkerReport { empty: 1, ..WorkerReport::default() });
+    assert_eq!(stage.prompts().len(), 0);
+    stage.queue("one", &["?a", "b"]);
+    assert_eq!(stage.work(false), WorkerReport { learned: 1, ..WorkerReport::default() });
+    stage.check(&expect![[r#"
+        0s one begins at byte 0, empty: the agent has not answered
+        0s one begins at byte 0, reflected, curated, learned: no new points
+    "#]]);
+    let [prompt, _] = &stage.prompts()[..] else { panic!("two questions") };
+    assert!(prompt.contains(r#"{"role":"user","content":"?a"}"#), "{prompt}");
+}
+
+#[test]
+fn curator_that_was_not_asked_has_not_answered() {
+    let stage = Stage::with_item().answering([Ok("")]);
+    stage.work(false);
+    assert_eq!(stage.prompts().len(), 1);
+    stage.check(&expect![[r#"
+        0s one begins at byte 0, reflected, learned: no new points
+    "#]]);
 }
 
 #[test]

@@ -45,6 +45,8 @@ pub(super) enum Bound {
     Once,
     /// The same, after a longer wait.
     OnceSlowly,
+    /// One fork or new session without progress, which also counts as a failure.
+    Fork,
     Timeout,
     SessionLost,
     /// One new session without progress.
@@ -66,7 +68,8 @@ pub(super) fn bound(fault: Fault, has_worked: bool, has_answered: bool) -> Bound
         Fault::OutOfMemory | Fault::InvalidResult | Fault::Unknown => Bound::OnceSlowly,
         Fault::AttemptTimeout => Bound::Timeout,
         Fault::SessionLost => Bound::SessionLost,
-        Fault::SessionExists | Fault::BadRequest => Bound::Once,
+        Fault::SessionExists => Bound::Once,
+        Fault::BadRequest => Bound::Fork,
         Fault::ContextFull => Bound::NewSession,
         Fault::Unfinished => Bound::Nudge(0),
         Fault::OutputLimit => Bound::Nudge(1),
@@ -159,6 +162,7 @@ impl Bounds {
                 Bound::Retries | Bound::RetriesSlowly => exhausted_retries,
                 Bound::OnceSlowly => self.faults_retried_once[fault as usize] || exhausted_retries,
                 Bound::Once => self.faults_retried_once[fault as usize],
+                Bound::Fork => self.faults_with_new_session[fault as usize],
                 Bound::Timeout => match policy.attempt_timeout_action {
                     TimeoutAction::Final => true,
                     TimeoutAction::WhileProgressing => !case.evidence.made_progress,
@@ -224,6 +228,10 @@ impl Bounds {
             Bound::Once | Bound::OnceSlowly => {
                 self.failures += 1;
                 self.faults_retried_once[fault as usize] = true;
+            }
+            Bound::Fork => {
+                self.failures += 1;
+                self.faults_with_new_session[fault as usize] = true;
             }
             Bound::SessionLost if case.policy.session_loss == SessionLoss::SpendAttempt => self.failures += 1,
             Bound::SessionLost | Bound::NewSession => self.faults_with_new_session[fault as usize] = true,

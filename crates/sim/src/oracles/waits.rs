@@ -96,7 +96,9 @@ fn expected_interval(bounds: &Bounds, case: &AttemptCase<'_>) -> (Moment, Moment
             (earliest.max(opens), latest.max(opens_latest))
         }
         Bound::SessionLost | Bound::NewSession => after_reset(case),
-        Bound::Timeout | Bound::Once | Bound::Nudge(_) | Bound::AgentLimit | Bound::Final => immediately,
+        Bound::Timeout | Bound::Once | Bound::Fork | Bound::Nudge(_) | Bound::AgentLimit | Bound::Final => {
+            immediately
+        }
     }
 }
 

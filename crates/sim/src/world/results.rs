@@ -65,6 +65,7 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
         Fault::Auth => &[
             status(401, Some(MessageError::Authentication)),
             status(403, Some(MessageError::Authentication)),
+            status(407, Some(MessageError::Unknown)),
             AgentResult { message_error: Some(MessageError::Authentication), ..ERROR },
         ],
         Fault::Billing => &[
@@ -84,9 +85,7 @@ pub(crate) fn result_of(fault: Fault, rng: &mut Rng) -> Option<AgentResult> {
             },
             AgentResult { stop_reason: StopReason::Refusal, ..completed },
         ],
-        Fault::BadRequest => {
-            &[status(400, Some(MessageError::Unknown)), status(422, None), status(407, None)]
-        }
+        Fault::BadRequest => &[status(400, Some(MessageError::Unknown)), status(422, None)],
         Fault::TurnLimit => &[ended_by(TerminalReason::MaxTurns)],
         Fault::AgentBudget => &[ended_by(TerminalReason::BudgetExhausted)],
         Fault::InvalidResult => &[ended_by(TerminalReason::InvalidResult)],

@@ -74,8 +74,6 @@ fn writes_handoff_prompt() {
         RuntimeError: CUDA out of memory
         ```
 
-        - Edit `/runs/2026-02-11/x/workspace/input/main.py`: outcome unknown; check whether it took effect before you repeat it
-
         ## The most recent work
 
         Said:

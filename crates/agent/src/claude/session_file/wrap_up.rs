@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 pub struct ResumePoint {
     /// Id of the last message before the wrap-up.
     pub message: String,
-    /// Whether the model answered the wrap-up prompt.
+    /// Whether the model completed its answer to the wrap-up prompt: its last message is text and calls no tool.
     pub has_answer: bool,
     /// The agent's words about each background task that ended after the message, in order.
     pub ended_tasks: Vec<String>,
@@ -29,7 +29,7 @@ pub struct ResumePoint {
 pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<ResumePoint> {
     let mut by_uuid: BTreeMap<&str, &SessionRow> =
         session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
-    let (mut is_wrap_up_found, mut has_answer) = (false, false);
+    let (mut is_wrap_up_found, mut has_answer) = (false, None);
     let (mut resume_point, mut ended_tasks) = (None, Vec::new());
     let mut current = session.rows.last().map(|row| row.uuid.as_str());
     // Each row is removed, because a damaged file may contain a cycle.
@@ -37,9 +37,12 @@ pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&st
         match row.kind {
             RowKind::Message(_) if is_wrap_up_found && resume_point.is_none() => {
                 let ended_tasks = ended_tasks.iter().rev().cloned().collect();
+                let has_answer = has_answer == Some(true);
                 resume_point = Some(ResumePoint { message: row.uuid.clone(), has_answer, ended_tasks });
             }
-            RowKind::Message(_) => has_answer = true,
+            RowKind::Message(_) => {
+                has_answer.get_or_insert(row.has_text && row.calls.is_empty());
+            }
             // The agent leaves its program's error reports out of the conversation.
             RowKind::ErrorReport(_) => {}
             RowKind::Addition => ended_tasks.extend(ended_task(session.line(row))),
@@ -90,7 +93,7 @@ mod tests {
 
     const WRAP_UP: &str = "This run is about to end: its time is nearly up.";
 
-    /// Writes a file of rows, each the child of the previous one: `p` a prompt, `m` a message, `e` an error
+    /// Writes a file of rows, each the child of the previous one: `p` a prompt, `m` a message, `c` a call, `e` an error
     /// report, `w` our wrap-up prompt, `o` the user's own, `i` an interruption marker, `r` a tool result, `n` and `q`
     /// notifications of a background task between exchanges and within one.
     fn file(rows: &str) -> String {
@@ -98,6 +101,7 @@ mod tests {
             let text = |text: &str| format!("\"{text}\"");
             let (role, content) = match kind {
                 'm' | 'e' => ("assistant", text("Yes.")),
+                'c' => ("assistant", r#"[{"type":"tool_use","id":"t","name":"Bash"}]"#.to_owned()),
                 'w' => ("user", text(WRAP_UP)),
                 'o' => ("user", text("Save it. Now.")),
                 'i' => ("user", text("[Request interrupted by user]")),
@@ -163,6 +167,8 @@ mod tests {
             );
         };
         check("pmwe", Some(("1", false, &[])));
+        check("pmwmcri", Some(("1", false, &[])));
+        check("pmwcrme", Some(("1", true, &[])));
         check("pmwmrqm", Some(("1", true, &["Task 5 ended"])));
         check("pmwmnm", Some(("1", true, &["Task 4 ended"])));
         check("pmnwqm", Some(("1", true, &["Task 2 ended", "Task 4 ended"])));

@@ -1,17 +1,24 @@
-//! Checks that the judge of the installed playbook hooks can be asked. It asks nothing.
+//! Checks the learning database, and that the judge of the installed playbook hooks can be asked. It asks nothing.
 
 use super::finding::Finding;
 use crate::api_judge::unusable_reason;
 use crate::commands::playbook::settings::installed;
-use std::fs;
+use crate::open_home;
+use longhaul_playbook::{LearningDb, LearningPaths};
+use longhaul_store::read_regular_to_string;
 
 const LEARNING: &str = "learning";
 
-/// Returns the finding, or `None` if no hooks are installed.
+/// Returns the finding, or `None` if no hooks are installed and the database is intact.
 pub fn check() -> Option<Finding> {
+    let home = open_home::locate().ok()?;
+    if let Err(error) = LearningDb::check(&LearningPaths::in_home(home.path())) {
+        // A command of a person moves a damaged database aside.
+        return Some(Finding::problem(LEARNING, error.to_string(), "longhaul playbook status"));
+    }
     let file = installed().into_iter().next()?;
     // The flag that `playbook install` writes. That judge uses the agent's login, which has a check of its own.
-    let uses_claude = fs::read_to_string(&file).is_ok_and(|text| text.contains("--judge claude"));
+    let uses_claude = read_regular_to_string(&file).is_ok_and(|text| text.contains("--judge claude"));
     let reason = unusable_reason().filter(|_| !uses_claude);
     Some(match reason {
         None => Finding::ok(LEARNING, format!("hooks installed in {}", file.display())),

@@ -6,7 +6,7 @@ use super::print_sentence;
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
 use crate::args::{EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
 use crate::commands::attach;
-use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare};
+use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare, warn_of_ignored_settings};
 use crate::commands::supervise::{DisplayOptions, supervise_and_print};
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::{quoted, recover_or_cancel};
@@ -30,6 +30,9 @@ const APPEND_SYSTEM_PROMPT: &str = "--append-system-prompt";
 /// A command in the background does not wait for another one, except for one that is just exiting.
 const TRIES_IN_BACKGROUND: u32 = 30;
 const RETRY_AFTER: Duration = Duration::from_millis(100);
+
+/// Flags of a call that no run has.
+const EXCLUDED: &[&str] = &["dry_run", "detach", "detached"];
 
 /// Follows the prompt if an earlier session of the command is continued.
 const CONTINUED: &str = "An earlier session of this command ended before the work was complete. Look at the state of \
@@ -178,7 +181,10 @@ impl Call<'_> {
         }
         let home = open_home::open()?;
         let session = match earlier_run::find(&home, &self.name, project_dir)? {
-            EarlierRun::Running(dir) => return self.follow(&dir),
+            EarlierRun::Running(dir) => {
+                self.warn_of_ignored_settings(&dir);
+                return self.follow(&dir);
+            }
             EarlierRun::Unfinished(dir) if self.is_new_session() => {
                 let (id, name) = (dir.id(), self.command.name);
                 let error = format!("cannot start {name} in another session: its run {id} is unfinished");
@@ -186,6 +192,7 @@ impl Call<'_> {
                 return Err(Failure::not_started(error, hint));
             }
             EarlierRun::Unfinished(dir) => {
+                self.warn_of_ignored_settings(&dir);
                 print_status(&format!("recovering run {}", dir.id()));
                 let options = DisplayOptions::open(global, self.events)?;
                 let notify = NotifyArgs::commands(&args.notify);
@@ -219,6 +226,14 @@ impl Call<'_> {
         self.repeat.again || self.repeat.resume.is_some() || self.repeat.resume_or_new.is_some()
     }
 
+    fn warn_of_ignored_settings(&self, dir: &RunDir) {
+        let flags = self.caller.flags(self.command, &self.name, EXCLUDED);
+        // The prompt is not compared.
+        if let Ok((_, prepared)) = self.caller.resolve(self.command, flags, self.command.name) {
+            warn_of_ignored_settings(dir, &prepared.spec);
+        }
+    }
+
     /// Follows a run that another process supervises, such as `longhaul recover`.
     fn follow(&self, dir: &RunDir) -> Result<u8, Failure> {
         let run = dir.id();
@@ -236,7 +251,7 @@ impl Call<'_> {
             None => self.command.installed(project_dir)?,
         };
         let prompt = prompt(&slash_command, &self.arguments, session.is_some(), note.as_deref());
-        let mut flags = self.caller.flags(self.command, &self.name, &["dry_run", "detach", "detached"]);
+        let mut flags = self.caller.flags(self.command, &self.name, EXCLUDED);
         if let Some(session) = session {
             flags.set_default("resume_or_new", session.as_str());
         }

@@ -60,21 +60,27 @@ pub fn require_no_other(home: &Home, name: &str, project_dir: &Path) -> Result<(
         let error = format!("workflow {} of this project is unfinished", workflow.id());
         return Err(Failure::not_started(error, continue_or_cancel(&workflow)?));
     }
-    let is_other = |dir: &RunDir| {
-        !dir.is_outcome_published()
-            && dir.plan().is_ok_and(|plan| {
-                let is_of_gsd = |other: &str| other.starts_with("gsd-") && other != name;
-                plan.spec.name.as_deref().is_some_and(is_of_gsd) && plan.spec.cwd == project_dir
-            })
-    };
-    match home.runs_newest_first()?.take(RUNS_MAX).find(is_other) {
-        Some(run) => {
-            let name = run.plan()?.spec.name.unwrap_or_default();
+    let is_other = |(_, other): &(RunDir, String)| other != name;
+    match unfinished_runs(home, project_dir)?.find(is_other) {
+        Some((run, name)) => {
             let error = format!("run {} of this project, {name}, is unfinished", run.id());
             Err(Failure::not_started(error, continue_or_cancel(&run)?))
         }
         None => Ok(()),
     }
+}
+
+/// Returns the unfinished runs of commands on the project, newest first, each with its name.
+pub fn unfinished_runs(
+    home: &Home,
+    project_dir: &Path,
+) -> Result<impl Iterator<Item = (RunDir, String)>, Failure> {
+    let unfinished = home.runs_newest_first()?.take(RUNS_MAX).filter(|dir| !dir.is_outcome_published());
+    Ok(unfinished.filter_map(move |dir| {
+        let spec = dir.plan().ok()?.spec;
+        let name = spec.name.filter(|name| name.starts_with("gsd-") && spec.cwd == project_dir)?;
+        Some((dir, name))
+    }))
 }
 
 /// Returns the newest workflow of `gsd phases` on the project.

@@ -5,7 +5,7 @@ use super::call::lock_dir;
 use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::output;
-use longhaul_store::{Durability, if_exists, replace_json};
+use longhaul_store::{Durability, if_exists, read_regular, replace_json};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ impl Registry {
             }
         })?;
         let empty = || RegistryFile { version: VERSION, projects: BTreeMap::new(), other: Map::new() };
-        let file = match if_exists(fs::read(&path)).or_not_started(cannot("read"), PERMISSIONS)? {
+        let file = match if_exists(read_regular(&path)).or_not_started(cannot("read"), PERMISSIONS)? {
             None => empty(),
             Some(text) => {
                 let version =

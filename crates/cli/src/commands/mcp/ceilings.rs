@@ -7,6 +7,7 @@
 use super::arguments::ServedTool;
 use super::tools::{Effect, RECOVER, RUN};
 use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
+use crate::commands::gsd::unfinished_runs;
 use crate::commands::recover::unfinished_workflow_of;
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
@@ -158,7 +159,9 @@ impl Ceilings {
             let error = format!("{RUN}: {} is not stored in the home of this server's runs", found.id());
             return Err(Failure::usage(error, "name a run by its id"));
         }
-        self.require_directory(RUN, &cwd)
+        self.require_directory(RUN, &cwd)?;
+        // Since the run started, an agent can have replaced its directory by a link.
+        fs::canonicalize(&cwd).map_or(Ok(()), |cwd| self.require_directory(RUN, &cwd))
     }
 
     /// Completes the arguments of a call with the ceilings. The arguments have the right types, and none is null.
@@ -191,6 +194,14 @@ impl Ceilings {
             && open_home::locate()?.run_with_id(&key)?.is_some()
         {
             self.require_planned(&self.planned(&self.find(key.as_str())?)?)?;
+        }
+        // A command of GSD continues its unfinished run on the project.
+        if let (["gsd", ..], Effect::Drives) = (tool.definition.command, tool.definition.effect)
+            && let Some(dir) = tool.definition.directory.and_then(|name| arguments.get(name)?.as_str())
+        {
+            for (run, _) in unfinished_runs(&open_home::locate()?, Path::new(dir))? {
+                self.require_planned(&self.planned(&RunOrWorkflow::Run(run))?)?;
+            }
         }
         match planned {
             // The run continues with its own mode and budget.

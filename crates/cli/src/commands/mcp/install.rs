@@ -9,11 +9,11 @@ use crate::{open_home, output, prompt_arg};
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstInputValue, CstRootNode};
 use longhaul_playbook::replace_user_file;
-use longhaul_store::if_exists;
+use longhaul_store::{if_exists, read_regular_to_string};
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::env;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
 
 const NAME: &str = "longhaul";
 /// Variables by which Claude Code finds its account and its API. Codex hides all but a few variables from a server.
@@ -211,7 +211,7 @@ fn toml_change(file: &Path, text: &str) -> Result<Change, Failure> {
 }
 
 fn read(file: &Path) -> Result<Option<String>, Failure> {
-    if_exists(fs::read_to_string(file)).or_usage(
+    if_exists(read_regular_to_string(file)).or_usage(
         format!("cannot read {}", file.display()),
         "make the file readable, or add what this command prints to another one",
     )

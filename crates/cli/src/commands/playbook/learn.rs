@@ -33,7 +33,7 @@ const POLL_INTERVAL: Span = Span::from_secs(1);
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LearnOutput {
-    /// Number of lessons learned.
+    /// Number of judged parts of transcripts.
     learned: u64,
     /// Transcripts that failed. They are kept for `--retry-failed`.
     failed: Vec<QueueEntry>,
@@ -225,8 +225,8 @@ pub(super) fn learn_rules() -> LearnRules {
 
 fn text(learned: &LearnOutput, due: Option<Moment>) -> String {
     let mut text = match learned.learned {
-        0 => "nothing new was learned\n".to_owned(),
-        lessons => format!("{} learned\n", counted(lessons, "lesson")),
+        0 => "nothing new was judged\n".to_owned(),
+        parts => format!("judged {} of transcripts\n", counted(parts, "part")),
     };
     if !learned.failed.is_empty() {
         let retry = command(learned.judge.0);
@@ -288,12 +288,12 @@ mod tests {
         };
         let texts = JudgeKind::ALL.iter().map(|judge| text(&output(*judge), None)).collect::<String>();
         expect![[r#"
-            nothing new was learned
+            nothing new was judged
             1 failed; retry with `longhaul playbook learn --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn --judge claude`
             1 transcript for another API: see `longhaul playbook status`
-            nothing new was learned
+            nothing new was judged
             1 failed; retry with `longhaul playbook learn --judge claude --retry-failed`:
               /t: it
             2 transcripts for another judge: `longhaul playbook learn`

@@ -20,7 +20,7 @@ pub fn initial(task: &Task, limits: RequestedTotals, is_blocked: bool) -> String
     let money =
         limits.budget.map(|usd| format!(", and it may cost ${}", usd.as_dollars())).unwrap_or_default();
     let mut prompt = format!(
-        "{ALONE}\n\n- You have {} to work, waits for the API not counted{money}. Before a limit is reached, you are asked to save your work.\n{RULES}",
+        "{ALONE}\n\n- You have {} to work, waits between attempts not counted{money}. Before a limit is reached, you are asked to save your work.\n{RULES}",
         limits.time
     );
     if is_blocked {

@@ -3,7 +3,7 @@
 //! The key is the run's id. A run's directory is created atomically, so of two simultaneous starts one
 //! creates the run and the other finds it.
 
-use super::{resume_prepared, start};
+use super::{prepare, resume_prepared, start};
 use crate::args::{GlobalArgs, OutputFormat, RunArgs};
 use crate::commands::attach;
 use crate::commands::show::print_end;
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{open_home, prompt_arg, runtime};
 use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
-use longhaul_core::{OutcomeKind, RunId};
+use longhaul_core::{OutcomeKind, RunId, RunSpec};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::io::{self, IsTerminal};
 
@@ -62,6 +62,11 @@ fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDi
         return start_again(global, args, home, dir);
     }
     warn_of_another_prompt(args, dir);
+    if matches!(state, KeyState::Running | KeyState::Unfinished)
+        && let Ok(prepared) = prepare(args)
+    {
+        warn_of_ignored_settings(dir, &prepared.spec);
+    }
     match state {
         KeyState::Running => match follow_running(global, args, dir) {
             // The supervisor died meanwhile.
@@ -134,6 +139,31 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
         print_status(&format!("run {} has already finished; nothing was started", dir.id()));
     }
     Ok(report.outcome.exit_code())
+}
+
+/// Warns of settings of a call that differ from those of the run that it continues.
+pub fn warn_of_ignored_settings(dir: &RunDir, call: &RunSpec) {
+    let Ok(plan) = dir.plan() else { return };
+    let (of_run, of_call) = (&plan.spec.policy, &call.policy);
+    let differing = [
+        ("limits", of_run.limits != of_call.limits),
+        ("checks", of_run.checks != of_call.checks),
+        ("model", plan.spec.model != call.model),
+        ("permission mode", plan.spec.permission_mode != call.permission_mode),
+        ("guards", plan.spec.guards != call.guards),
+    ];
+    let ignored: Vec<&str> =
+        differing.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect();
+    if !ignored.is_empty() {
+        let run = dir.id();
+        output::print_warning(
+            &format!(
+                "run {run} continues with its own settings: this call's {} are ignored",
+                ignored.join(", ")
+            ),
+            Some(&format!("`longhaul show {run}` shows those of the run")),
+        );
+    }
 }
 
 fn warn_of_another_prompt(args: &RunArgs, dir: &RunDir) {

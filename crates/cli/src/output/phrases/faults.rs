@@ -30,7 +30,8 @@ const ADVICE: [(Fault, &str); 9] = [
     (Fault::InvalidResult, "read the answers in `longhaul logs`, then resume, or simplify the schema"),
     (
         Fault::ContextFull,
-        "the task or a single result is too long for the model: start a new run with a shorter task",
+        "the task or a single result is too long for the model: start a new run with a shorter task; the handoff prompt \
+         contains the work so far",
     ),
     (Fault::Refused, "resume with another model (--model NAME), or start a new run with a changed task"),
     (Fault::OutOfMemory, "give the run more memory, or the machine less to do"),
@@ -40,6 +41,10 @@ const ADVICE: [(Fault, &str); 9] = [
 pub fn advice_of(state: &State, agent: &AgentProgram) -> Option<&'static str> {
     let fault = state.outcome()?.fault?;
     let startup = state.startup.filter(|_| fault == Fault::AgentUnusable);
+    let status = state.result.and_then(|result| result.api_status);
+    if fault == Fault::Auth && status == Some(407) {
+        return Some("put the user and the password of the proxy into HTTPS_PROXY, then resume the run");
+    }
     startup
         .and_then(|startup| startup_advice(startup, !agent.args.is_empty()))
         .or_else(|| advice(fault, &agent.name))

@@ -1,6 +1,6 @@
 //! Parses each command that can follow a finished run, as if the user had typed it.
 
-use super::advice_text;
+use super::{RunStatus, advice_text, next_step};
 use crate::args::Cli;
 use crate::next_commands::next_commands;
 use crate::output::time::TimeFormat;
@@ -78,6 +78,43 @@ fn every_command_parses_as_printed() {
             }
         }
     }
+}
+
+#[test]
+fn full_context_is_not_resumed() {
+    let spec = RunSpec::new("/no/such/claude", "/work", "p", Preset::Default.policy());
+    let full = run(Outcome::from_fault(OutcomeKind::Failed, Fault::ContextFull), None, Usage::default());
+    let commands = next_commands(&RunId::from("kmzqbd"), &full, &spec);
+    assert_eq!(commands, ["longhaul handoff kmzqbd"]);
+}
+
+#[test]
+fn names_what_to_add_to_the_limits() {
+    let check = |outcome: Outcome, limits: Limits, expected: &str| {
+        let mut spec = RunSpec::new("/no/such/claude", "/work", "p", Preset::Default.policy());
+        spec.policy.limits = limits;
+        let spent = Usage { reported_cost: Usd(70_000), turns: 9, ..Usage::default() };
+        let (run, status) = (
+            run(outcome, None, spent),
+            RunStatus { is_supervised: false, is_outcome_published: true, now: Moment(0) },
+        );
+        let next = next_step(&RunId::from("kmzqbd"), &run, &spec, status, &TimeFormat::utc());
+        assert!(next.text.contains(expected), "{}", next.text);
+    };
+    let budget = Limits::default().with(|limits| limits.budget = Some(Usd(60_000)));
+    let crashed = Outcome::from_fault(OutcomeKind::Failed, Fault::Crashed);
+    check(crashed, budget, "resume; too little is left of the limits: add `--add-budget 0.18`");
+    let turns = Limits::default().with(|limits| limits.turns = Some(9));
+    check(
+        Outcome::from_limit(Limit::Turns, None),
+        turns,
+        "raise it to continue (--max-turns is the new total)",
+    );
+    // The next retry would come after the wall limit.
+    let wall = Limits::default().with(|limits| limits.wall = Some(Span::from_hours(2)));
+    let retry_at = Some(Moment(0) + Span::from_hours(3));
+    let later = Outcome { retry_at, ..Outcome::from_fault(OutcomeKind::RetryLater, Fault::Overloaded) };
+    check(later, wall, "; too little is left of the limits: add `--add-time 2h`");
 }
 
 #[test]

@@ -130,11 +130,19 @@ fn nudges_twice_for_missing_answer() {
 }
 
 #[test]
-fn forks_once_after_bad_request() {
+fn forks_once_after_bad_request_without_progress() {
     check_run(
         "working; fails 400; opens; fails 400",
         expect![[r#"
             fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            fails 400        bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
+        "#]],
+    );
+    check_run(
+        "working; fails 400; opens; works; fails 400; opens; fails 400",
+        expect![[r#"
+            fails 400        bad_request -> try_fork in 0s: 2 fork s1 to s2, continue (bad_request); > sweep; attempt 2 fork s1 to s2, continue (bad_request); > spawn 2
+            fails 400        bad_request -> try_fork in 0s: 3 fork s2 to s3, continue (bad_request); > sweep; attempt 3 fork s2 to s3, continue (bad_request); > spawn 3
             fails 400        bad_request -> failed by bad_request; > sweep; failed by bad_request; > finish 20
         "#]],
     );

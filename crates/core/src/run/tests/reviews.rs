@@ -1,7 +1,9 @@
 //! Reviews: a model reads the work as the last part of a check.
 
 use super::trace::{check_rest_with, check_rest_with_both, plain, prompt_text, records_of, replay};
-use crate::{Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Span, Usd, Verified};
+use crate::{
+    Checks, Limits, Moment, OutageBound, Outcome, Policy, Record, Review, Span, Usd, Verified, WaitBound,
+};
 use expect_test::{Expect, expect};
 
 fn reviewed() -> Policy {
@@ -164,6 +166,22 @@ fn outage_bounds_apply_to_reviews() {
             review 529       no verdict (overloaded) for 5 of 19; check failed; retry_later by overloaded in 4s; > finish 75
         "#]],
     );
+}
+
+#[test]
+fn reviewer_that_stops_waiting_has_its_bound() {
+    let check = |policy: Policy, reviews: &str, bound: WaitBound| {
+        let run = replay(&records_of(&policy, &format!("{DONE}; swept; {reviews}")));
+        assert_eq!(WaitBound::from_state(run.state(), &policy), Some(bound), "{reviews}");
+    };
+    let (second, short, hour) = (Span::from_secs(1), Span::from_secs(5), Span::from_hours(1));
+    let walled = Limits::default().with(|limits| limits.wall = Some(second));
+    let outage = |bound| Policy { outage_bound: bound, retries_max: 1, ..reviewed() };
+    let twice = "review 529; review again; review 529";
+    check(outage(OutageBound::Time(Some(short))), twice, WaitBound::Outage(short));
+    check(outage(OutageBound::Retries), twice, WaitBound::Retries(1));
+    check(Policy { limits: walled, ..reviewed() }, "review 529", WaitBound::Wall(second));
+    check(Policy { max_reset_wait: Some(hour), ..reviewed() }, "review usage +2h", WaitBound::Reset(hour));
 }
 
 #[test]

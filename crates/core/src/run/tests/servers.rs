@@ -148,6 +148,9 @@ fn retry_later_has_its_bound() {
     let parking = Policy { max_reset_wait: Some(hour), ..plain() };
     let retrying = Policy { outage_bound: OutageBound::Retries, retries_max: 1, ..plain() };
     check(bounded(short), "fails 500; tick; spawn; fails 500", Some(WaitBound::Outage(short)));
+    // The sweep of leftover processes takes time.
+    let second = Span::from_secs(1);
+    check(bounded(second), "ends 500; exit 1; sweeping; +9s; swept 1", Some(WaitBound::Outage(second)));
     check(retrying, "fails 500; tick; spawn; fails 500", Some(WaitBound::Retries(1)));
     check(walled(plain()), "fails 500; tick; spawn; fails 500", Some(WaitBound::Wall(short)));
     check(parking.clone(), "limit until +2h; fails 429", Some(WaitBound::Reset(hour)));

@@ -1,12 +1,13 @@
 //! Moves the project to a merge. The intention is on disk before, so that a new supervisor completes a move that a
 //! kill interrupted between two files.
 
-use super::project::head;
+use super::project::{current_branch, head};
 use super::{WorktreeError, Worktrees};
 use crate::git::{Git, GitError, paths};
 use longhaul_store::{Durability, read_json_if_exists, remove_if_exists, replace, replace_json};
 use serde::{Deserialize, Serialize};
-use std::ffi::OsStr;
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,34 +18,79 @@ struct Move {
     base: String,
     /// Commit after, a descendant.
     tip: String,
+    /// Branch that moves. `None` for a detached head.
+    #[serde(default)]
+    branch: Option<String>,
 }
 
 impl Worktrees {
-    /// Moves the project's branch and files from `base` to `tip`. Git refuses if uncommitted changes would be lost.
+    /// Moves the project's branch and files from `base` to `tip`. If a changed, new or ignored file of the user is in
+    /// the way, or the user has committed meanwhile, it is an error and nothing has changed.
     pub(super) fn apply(&self, git: &Git, base: &str, tip: &str) -> Result<(), WorktreeError> {
         if base == tip {
             return Ok(());
         }
-        let intended = Move { base: base.to_owned(), tip: tip.to_owned() };
+        self.check_unchanged(git, base, tip)?;
+        let intended = Move { base: base.to_owned(), tip: tip.to_owned(), branch: current_branch(git)? };
         replace_json(&self.move_path(), &intended, Durability::Power)?;
-        git.call(&[
+        // Options of the branch such as `--squash` would lose results.
+        let options = intended.branch.map(|branch| OsString::from(format!("branch.{branch}.mergeOptions=")));
+        let moved = git.clone().with_settings(options.as_slice()).call(&[
             "merge",
             "--ff-only",
             "--quiet",
             "--no-stat",
             "--no-autostash",
+            "--no-overwrite-ignore",
             "--no-verify-signatures",
             tip,
-        ])?;
-        self.end_move()
+        ]);
+        match moved {
+            Ok(_) => self.end_move(),
+            Err(error) if error.is_interrupted() => Err(error.into()),
+            Err(error) => {
+                // A full disk can end git between two files. The next call completes the move.
+                if self.check_unchanged(git, base, tip).is_ok() {
+                    self.end_move()?;
+                }
+                Err(error.into())
+            }
+        }
+    }
+
+    /// Checks that no file which a move changes has uncommitted changes.
+    fn check_unchanged(&self, git: &Git, base: &str, tip: &str) -> Result<(), WorktreeError> {
+        let moved = moved_paths(git, base, tip)?;
+        let moved: BTreeSet<&[u8]> = paths(&moved).collect();
+        let status = [
+            "status",
+            "--porcelain=v1",
+            "-z",
+            "--no-renames",
+            "--untracked-files=all",
+            "--ignore-submodules",
+        ];
+        let status = git.call(&status)?;
+        // Two letters of the state and a space precede each path.
+        let changed = paths(&status).filter_map(|entry| entry.get(3..)).filter(|path| moved.contains(path));
+        let files: Vec<String> = changed.map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        if files.is_empty() {
+            Ok(())
+        } else {
+            Err(WorktreeError::UncommittedWork { top: self.top.clone(), files })
+        }
     }
 
     /// Completes a move that was interrupted. Files with other content than before or after the move are a user's,
     /// and an error.
     pub(super) fn finish_apply(&self, git: &Git) -> Result<(), WorktreeError> {
-        let Some(Move { base, tip }) = read_json_if_exists("move", &self.move_path())? else { return Ok(()) };
-        if head(git)? == base {
-            let changed = git.call(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", &base, &tip])?;
+        let Some(Move { base, tip, branch }) = read_json_if_exists("move", &self.move_path())? else {
+            return Ok(());
+        };
+        if head(git)? == base && current_branch(git)? != branch {
+            self.check_unchanged(git, &base, &tip)?;
+        } else if head(git)? == base {
+            let changed = moved_paths(git, &base, &tip)?;
             let changed: Vec<&[u8]> = paths(&changed).collect();
             let mut foreign = Vec::new();
             for path in &changed {
@@ -113,7 +159,12 @@ impl Worktrees {
         Ok(remove_if_exists(&self.move_path())?)
     }
 
-    fn move_path(&self) -> PathBuf {
+    pub(super) fn move_path(&self) -> PathBuf {
         self.dir.join(Path::new("move.json"))
     }
+}
+
+/// Returns the paths that differ between two commits, each followed by a null byte.
+fn moved_paths(git: &Git, base: &str, tip: &str) -> Result<Vec<u8>, GitError> {
+    git.call(&["diff-tree", "-r", "-z", "--no-renames", "--name-only", base, tip])
 }

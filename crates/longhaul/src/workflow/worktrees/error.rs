@@ -41,6 +41,21 @@ impl WorktreeError {
         matches!(self, WorktreeError::Git(error) | WorktreeError::OldGit(error) if error.is_interrupted())
     }
 
+    /// Returns what a person can do. Only a person knows whether another git holds a lock.
+    pub(super) fn remedy(&self) -> String {
+        if let Some(lock) = self.lock() {
+            return format!("If no other git is running, type `rm {}`", quoted(&lock));
+        }
+        match self {
+            WorktreeError::UncommittedWork { .. } => "Commit or move these changes".to_owned(),
+            WorktreeError::NoRepository(_)
+            | WorktreeError::NoCommit(_)
+            | WorktreeError::OldGit(_)
+            | WorktreeError::Git(_)
+            | WorktreeError::Store(_) => "Fix the cause".to_owned(),
+        }
+    }
+
     /// Returns the lock of another git that kept git from changing a file.
     pub(super) fn lock(&self) -> Option<String> {
         let text = self.to_string();

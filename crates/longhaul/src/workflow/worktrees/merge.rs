@@ -9,6 +9,11 @@ use std::collections::BTreeSet;
 
 /// The mode of an entry that names a commit of another repository.
 const GITLINK_MODE: &str = "160000";
+// Commits of the user while a merge is computed, each of which repeats it.
+const REPEATS_MAX: u32 = 5;
+
+/// The last commit of a merge, the runs that it contains, and the others.
+type Merged<'a> = (String, Vec<&'a DoneRun>, Vec<(&'a DoneRun, Unmerged)>);
 
 pub(super) enum Unmerged {
     /// Its branch conflicts with the project in these files.
@@ -39,7 +44,7 @@ impl Worktrees {
     pub(in crate::workflow) fn merge(&self, runs: &[DoneRun]) -> Result<(), String> {
         let unmerged = repeat_interrupted(|| self.try_merge(runs)).map_err(|error| {
             let top = self.top.display();
-            format!("cannot merge into {top}: {error}. {}, then resume the workflow", remedy(&error))
+            format!("cannot merge into {top}: {error}. {}, then resume the workflow", error.remedy())
         })?;
         if unmerged.is_empty() { Ok(()) } else { Err(self.explain(&unmerged, runs.len())) }
     }
@@ -47,10 +52,37 @@ impl Worktrees {
     fn try_merge<'a>(&self, runs: &'a [DoneRun]) -> Result<Vec<(&'a DoneRun, Unmerged)>, WorktreeError> {
         let git = self.lock()?;
         self.finish_apply(&git)?;
-        let base = head(&git)?;
-        let (mut tip, mut merged, mut unmerged) = (base.clone(), Vec::new(), Vec::new());
+        let mut repeats = 0;
+        let (merged, unmerged) = loop {
+            let base = head(&git)?;
+            let (tip, merged, unmerged) = self.merge_objects(&git, runs, &base)?;
+            match self.apply(&git, &base, &tip) {
+                Ok(()) => break (merged, unmerged),
+                // The user has committed meanwhile.
+                Err(_) if repeats < REPEATS_MAX && head(&git)? != base => repeats += 1,
+                Err(error) => return Err(error),
+            }
+        };
+        for run in merged {
+            match self.remove(&git, &run.run) {
+                // The work is merged, so that leftover files are only worth a warning.
+                Err(WorktreeError::Store(_)) => {}
+                removed => removed?,
+            }
+        }
+        Ok(unmerged)
+    }
+
+    /// Merges the results into `base` as objects. Returns the last commit, the merged runs and the others.
+    fn merge_objects<'a>(
+        &self,
+        git: &Git,
+        runs: &'a [DoneRun],
+        base: &str,
+    ) -> Result<Merged<'a>, WorktreeError> {
+        let (mut tip, mut merged, mut unmerged) = (base.to_owned(), Vec::new(), Vec::new());
         for run in runs {
-            match self.merge_run(&git, run, &base, &tip) {
+            match self.merge_run(git, run, base, &tip) {
                 Ok(next) => {
                     tip = next;
                     merged.push(run);
@@ -61,15 +93,7 @@ impl Worktrees {
                 Err(reason) => unmerged.push((run, reason)),
             }
         }
-        self.apply(&git, &base, &tip)?;
-        for run in merged {
-            match self.remove(&git, &run.run) {
-                // The work is merged, so that leftover files are only worth a warning.
-                Err(WorktreeError::Store(_)) => {}
-                removed => removed?,
-            }
-        }
-        Ok(unmerged)
+        Ok((tip, merged, unmerged))
     }
 
     /// Returns the commit that contains `tip` and the run's result: `tip` itself if the result was merged before, or the
@@ -204,18 +228,10 @@ impl Worktrees {
                 Unmerged::Rewritten => format!(
                     " The history that {branch} started from was rewritten: type {git_merge}, or pick its commits."
                 ),
-                Unmerged::Failed(error) => format!(" {branch}: {error}. {}.", remedy(error)),
+                Unmerged::Failed(error) => format!(" {branch}: {error}. {}.", error.remedy()),
             };
         }
         text + " Then resume the workflow."
-    }
-}
-
-/// Returns what a person can do about an error of git. Only a person knows whether another git holds a lock.
-fn remedy(error: &WorktreeError) -> String {
-    match error.lock() {
-        Some(lock) => format!("If no other git is running, type `rm {}`", quoted(&lock)),
-        None => "Fix the cause".to_owned(),
     }
 }
 

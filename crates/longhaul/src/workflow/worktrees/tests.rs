@@ -132,17 +132,78 @@ fn a_conflict_leaves_out_one_result_and_its_command_works() {
 #[test]
 fn work_of_the_user_stays() {
     let project = Project::new();
-    let run = project.work(1, &[("a.txt", "agent\n")]);
-    project.write("a.txt", "user\n");
-    let problem = project.worktrees.merge(std::slice::from_ref(&run)).expect_err("git refuses");
-    assert!(problem.contains("a.txt"), "{problem}");
-    // The move is still intended, but the file is neither before nor after it.
-    let problem = project.worktrees.merge(std::slice::from_ref(&run)).expect_err("the file is the user's");
-    assert!(problem.contains("uncommitted changes: a.txt"), "{problem}");
-    assert_eq!(project.read("a.txt").as_deref(), Some("user\n"));
-    project.git(&["stash", "--quiet"]);
-    assert_eq!(project.worktrees.merge(&[run]), Ok(()));
+    let run = project.work(1, &[("a.txt", "agent\n"), ("new.txt", "agent\n"), ("ignored.txt", "agent\n")]);
+    let merge = || project.worktrees.merge(std::slice::from_ref(&run));
+    // A kill during a move can leave a file with this content, too.
+    project.write("a.txt", "ag");
+    project.write("new.txt", "user\n");
+    for _ in 0..2 {
+        let problem = merge().expect_err("the files are the user's");
+        assert!(problem.contains("uncommitted changes: a.txt, new.txt. Commit or move"), "{problem}");
+        assert!(!project.worktrees.move_path().exists());
+    }
+    assert_eq!(
+        (project.read("a.txt").as_deref(), project.read("new.txt").as_deref()),
+        (Some("ag"), Some("user\n"))
+    );
+    project.git(&["stash", "--quiet", "--include-untracked"]);
+    fs::write(project.top.join(".git/info/exclude"), "ignored.txt\n").expect("the file can be written");
+    project.write("ignored.txt", "user\n");
+    git(&project.worktrees.path(&run.run), &["add", "--force", "ignored.txt"]);
+    let problem = merge().expect_err("git refuses");
+    assert!(problem.contains("ignored.txt") && !project.worktrees.move_path().exists(), "{problem}");
+    assert_eq!(project.read("ignored.txt").as_deref(), Some("user\n"));
+    fs::remove_file(project.top.join("ignored.txt")).expect("it exists");
+    assert_eq!(merge(), Ok(()));
     assert_eq!(project.read("a.txt").as_deref(), Some("agent\n"));
+}
+
+#[test]
+fn merge_options_of_the_branch_lose_no_result() {
+    for options in ["--squash", "--no-commit --no-ff", "--strategy=ours"] {
+        let project = Project::new();
+        let run = project.work(1, &[("a.txt", "agent\n")]);
+        project.git(&["config", "branch.main.mergeOptions", options]);
+        assert_eq!(project.worktrees.merge(&[run]), Ok(()), "{options}");
+        assert_eq!((project.read("a.txt").as_deref(), project.status()), (Some("agent\n"), String::new()));
+        assert_eq!(project.git(&["log", "--format=%s"]), "prove: 1\nstart\n", "{options}");
+    }
+}
+
+/// Git calls a merge driver while the merge is computed.
+#[test]
+fn a_commit_of_the_user_during_the_merge_is_kept() {
+    let project = Project::new();
+    let runs = [project.work(1, &[("a.txt", "first\n")]), project.work(2, &[("a.txt", "second\n")])];
+    fs::write(project.top.join(".git/info/attributes"), "a.txt merge=commits\n").expect("a file");
+    let commit = "test -e .git/committed || { touch .git/committed; \
+        git -c user.name=u -c user.email=u@localhost commit --quiet --allow-empty -m user; }";
+    project.git(&["config", "merge.commits.driver", commit]);
+    assert_eq!(project.worktrees.merge(&runs), Ok(()));
+    let subjects = project.git(&["log", "--first-parent", "--format=%s"]);
+    assert!(subjects.ends_with("\nuser\nstart\n"), "{subjects}");
+    assert_eq!((project.read("a.txt").as_deref(), project.status()), (Some("first\n"), String::new()));
+}
+
+#[test]
+fn an_interrupted_move_does_not_change_another_branch() {
+    let project = Project::new();
+    let run = project.work(1, &[("a.txt", "agent\n")]);
+    let git = project.worktrees.lock().expect("the lock is free");
+    let tip = project.worktrees.commit_result(&git, &run).ok().expect("a result");
+    let base = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
+    drop(git);
+    let intended = format!("{{\"base\":\"{base}\",\"tip\":\"{tip}\",\"branch\":\"main\"}}");
+    fs::write(project.worktrees.move_path(), intended).expect("the file can be written");
+    project.git(&["switch", "--quiet", "--create", "other"]);
+    project.write("a.txt", "agent\n");
+    let merge = || project.worktrees.merge(std::slice::from_ref(&run));
+    assert!(merge().is_err_and(|problem| problem.contains("uncommitted changes: a.txt")));
+    project.git(&["restore", "a.txt"]);
+    assert!(merge().is_err_and(|problem| problem.contains("switch main")));
+    project.git(&["switch", "--quiet", "main"]);
+    assert_eq!((merge(), project.read("a.txt").as_deref()), (Ok(()), Some("agent\n")));
+    assert_eq!(project.git(&["rev-parse", "other"]).trim(), base);
 }
 
 #[test]
@@ -157,7 +218,7 @@ fn an_interrupted_move_is_completed() {
         let tip = project.worktrees.commit_result(&git, &run).ok().expect("a result");
         let base = project.git(&["rev-parse", "HEAD"]).trim().to_owned();
         drop(git);
-        let intended = format!("{{\"base\":\"{base}\",\"tip\":\"{tip}\"}}");
+        let intended = format!("{{\"base\":\"{base}\",\"tip\":\"{tip}\",\"branch\":\"main\"}}");
         fs::write(project.worktrees.dir.join("move.json"), intended).expect("the file can be written");
         project.write("a.txt", a);
         if let Some(text) = new {

@@ -1,6 +1,7 @@
 use super::*;
 use crate::hooks::HookEvent;
 use expect_test::{Expect, expect};
+use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 fn requested() -> Vec<HookEntry> {
