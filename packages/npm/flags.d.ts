@@ -63,7 +63,7 @@ export interface LimitFlags {
   budget?: Amount;
   /** Maximum number of tokens of every kind, such as 500k or 2M [default: none] */
   maxTokens?: Amount;
-  /** Maximum working time; API waits and machine sleep do not count [default: none] */
+  /** Maximum working time; waits between attempts and machine sleep do not count [default: none] */
   timeLimit?: Duration;
   /** Maximum elapsed time, including waits and sleep [default: none] */
   wallLimit?: Duration;
@@ -239,7 +239,7 @@ export interface LoopFlags extends AgentFlags {
   serial?: boolean;
   /** Maximum cost of all runs in dollars; `none` means unlimited [default: as in the file] */
   budget?: Amount;
-  /** Maximum working time; parks and API waits do not count [default: as in the file] */
+  /** Maximum working time; parks and time in which every run waits do not count [default: as in the file] */
   timeLimit?: Duration;
   /** Memory that must be available before a run starts [default: as in the file, or 500 MB] */
   memoryReserve?: Amount;

@@ -367,7 +367,8 @@ fn help_describes_every_flag_of_run() {
                   Maximum number of tokens of every kind, such as 500k or 2M [default: none]
 
               --time-limit <DURATION>
-                  Maximum working time; API waits and machine sleep do not count [default: none]
+                  Maximum working time; waits between attempts and machine sleep do not count [default:
+                  none]
 
               --wall-limit <DURATION>
                   Maximum elapsed time, including waits and sleep [default: none]

@@ -313,8 +313,8 @@ fn judges_a_prompt_together_with_its_answer() {
         0s one begins at byte 0, empty: the agent has not answered
         0s one begins at byte 0, reflected, curated, learned: no new points
     "#]]);
-    let [prompt, _] = &stage.prompts()[..] else { panic!("two questions") };
-    assert!(prompt.contains(r#"{"role":"user","content":"?a"}"#), "{prompt}");
+    let prompts = stage.prompts();
+    assert!(prompts[0].contains(r#"{"role":"user","content":"?a"}"#), "{prompts:?}");
 }
 
 #[test]

@@ -89,7 +89,7 @@ class _Limits(TypedDict, total=False):
     memory_limit: Number | None
     """Maximum resident memory of the agent's processes, such as 8G [default: none]"""
     time_limit: Duration | None
-    """Maximum working time; API waits and machine sleep do not count [default: none]"""
+    """Maximum working time; waits between attempts and machine sleep do not count [default: none]"""
     wall_limit: Duration | None
     """Maximum elapsed time, including waits and sleep [default: none]"""
 
@@ -270,7 +270,7 @@ class LoopOptions(_Common, _Agent, total=False):
     stage: Literal["autoformalize", "prover", "polish"] | None
     """Work on this stage of an Archon project [default: as in its PROGRESS.md]"""
     time_limit: Duration | None
-    """Maximum working time; parks and API waits do not count [default: as in the file]"""
+    """Maximum working time; parks and time in which every run waits do not count [default: as in the file]"""
     verbose_logs: bool | None
     """Also keep the agents' own messages in the logs of an Archon project"""
 
