@@ -105,7 +105,7 @@ fn named_transcript_is_learned_from_once() {
     expect![[r#"
         0 transcripts waiting, 0 failed, 2 done; no worker running
         hooks not installed: longhaul playbook install
-        1 lesson learned, "#]]
+        judged 1 part of transcripts, "#]]
     .assert_eq(text);
     assert!(lesson.ends_with(", DIR: 1 new\n"), "{lesson}");
     assert!(cost.starts_with('$'), "{cost}");

@@ -133,7 +133,7 @@ fn text(status: &LearningStatus, now: Moment) -> String {
         }
     }
     if !queue.lessons.is_empty() {
-        lines.push(format!("{} learned, most recent:", counted(queue.learned, "lesson")));
+        lines.push(format!("judged {} of transcripts, most recent:", counted(queue.learned, "part")));
         lines.extend(queue.lessons.iter().map(|lesson| {
             let Lesson { project, at, description, .. } = lesson;
             format!("  {}, {}: {description}", ago(*at, now), project.display())
