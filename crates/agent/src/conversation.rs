@@ -7,7 +7,6 @@
 use crate::transcript_message::{EventKind, MessageOrigin, TranscriptMessage};
 use crate::{Decoder, RecordedAttempt};
 use longhaul_core::Exit;
-use std::collections::BTreeSet;
 
 // Streams are decoded in pieces, so that the notices of a long one do not fill the memory.
 const PIECE_BYTES: usize = 1 << 16;
@@ -24,12 +23,6 @@ impl Conversation {
     pub fn task(&self) -> Option<&str> {
         let is_task = |message: &&TranscriptMessage| message.kind == EventKind::Prompt && message.is_work();
         self.messages.iter().find(is_task).map(TranscriptMessage::text)
-    }
-
-    /// Returns the ids of all tool calls.
-    pub(crate) fn calls(&self) -> BTreeSet<&str> {
-        let calls = self.messages.iter().filter(|message| message.kind == EventKind::ToolCall);
-        calls.filter_map(|call| call.tool_use_id.as_deref()).collect()
     }
 
     /// Appends the conversation of a later session of the same run.

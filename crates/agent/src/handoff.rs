@@ -105,7 +105,10 @@ impl<'a> HandoffDraft<'a> {
         tokens_max: u64,
     ) -> Option<HandoffDraft<'a>> {
         let steps = WorkLog::new(conversation, context.task);
-        let older_count = HandoffDraft::from_steps(steps.clone(), context, tokens_max, 0)?.older_count;
+        // With all problems, least room is left for the recent work. A call at its edge may be named twice, but never
+        // omitted.
+        let all = steps.count();
+        let older_count = HandoffDraft::from_steps(steps.clone(), context, tokens_max, all)?.older_count;
         HandoffDraft::from_steps(steps, context, tokens_max, older_count)
     }
 

@@ -40,15 +40,14 @@ pub fn prompt(context: &AgentContext, plan: &AttemptPlan, prior: &PriorAttempts)
             let context = HandoffContext { remaining: plan.remaining, ..unlimited };
             let summary = prior.summary.as_ref().filter(|_| plan.with_summary);
             let handoff = handoff_prompt(&prior.conversation, &context, tokens_max, summary);
-            let has_record = handoff.contains(AFTER_TASK[0]);
-            handoff + &reminder(prior, Recipient::NewSession { has_record })
+            handoff + &reminder(prior, Recipient::NewSession)
         }
         // The task comes first, because it may start with a slash command.
         PromptKind::TaskAfterLoss(fault) => format!(
             "{task}{AFTER_LOSS}{}. Parts of the work may be done already. Look at the state of the workspace first, \
              keep what is good, and do not repeat what has taken effect.){}",
             interruption(fault),
-            reminder(prior, Recipient::NewSession { has_record: false })
+            reminder(prior, Recipient::NewSession)
         ),
         PromptKind::Nudge(_) | PromptKind::KeepGoing(_) | PromptKind::ConfirmDone => {
             prompt_text(context, plan.prompt, plan.remaining)
@@ -428,7 +427,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn handoff_prompt_names_an_open_call_once() {
+    fn handoff_prompt_names_an_open_call_in_its_place_and_at_the_end() {
         let call = |effect: &str, id: &str| UnresolvedCall {
             id: id.to_owned(),
             effect: effect.to_owned(),
@@ -450,7 +449,7 @@ pub(crate) mod tests {
             let text = prompt(&context(spec), &plan, &prior);
             ["git push origin", "npm publish"].map(|call| text.matches(call).count())
         };
-        assert_eq!(count(|_| ()), [1, 1]);
+        assert_eq!(count(|_| ()), [2, 1]);
         // This prompt has no record.
         assert_eq!(count(|spec| spec.handoff_tokens = 1), [1, 1]);
     }

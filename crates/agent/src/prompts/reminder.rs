@@ -4,7 +4,6 @@
 use crate::handoff::quote::{fenced, inline};
 use crate::{EndedCall, PriorAttempts, SideEffects};
 use longhaul_core::BackgroundTask;
-use std::collections::BTreeSet;
 
 // With a heading and a line for the rest, two such lists are 20 lines.
 const LINES_EACH_MAX: usize = 8;
@@ -37,22 +36,22 @@ pub(super) enum Recipient {
     SameSession,
     /// The agent in the same session, if it begins nothing new.
     WrapUp,
-    /// An agent in a new session, which shows nothing, except for a record of the conversation in its prompt.
-    NewSession { has_record: bool },
+    /// An agent in a new session, which shows nothing.
+    NewSession,
 }
 
 pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
     let side_effects = &prior.side_effects;
     let failed = match recipient {
         Recipient::SameSession | Recipient::WrapUp => Vec::new(),
-        Recipient::NewSession { .. } => failed_lines(side_effects),
+        Recipient::NewSession => failed_lines(side_effects),
     };
-    let unsure = [failed, unknown_lines(prior, recipient)].concat();
+    let unsure = [failed, unknown_lines(prior)].concat();
     let saved = prior.resume_at.as_ref().map_or_else(String::new, |point| {
         format!("\n\n{}", if point.has_answer { SAVED } else { SAVE_ASKED })
     });
     let stopped = match recipient {
-        Recipient::SameSession | Recipient::NewSession { .. } => stopped_tasks_note(prior),
+        Recipient::SameSession | Recipient::NewSession => stopped_tasks_note(prior),
         Recipient::WrapUp => String::new(),
     };
     saved
@@ -143,14 +142,8 @@ fn unshown_lines(prior: &PriorAttempts) -> Vec<String> {
     ended.chain(ended_tasks.map(|task| inline(task, COMMAND_CHARS_MAX))).collect()
 }
 
-fn unknown_lines(prior: &PriorAttempts, recipient: Recipient) -> Vec<String> {
-    let in_record = match recipient {
-        Recipient::NewSession { has_record: true } => prior.conversation.calls(),
-        Recipient::SameSession | Recipient::WrapUp | Recipient::NewSession { has_record: false } => {
-            BTreeSet::new()
-        }
-    };
-    let is_listed = |id: &str| prior.stopped.iter().any(|task| task.call == id) || in_record.contains(id);
+fn unknown_lines(prior: &PriorAttempts) -> Vec<String> {
+    let is_listed = |id: &str| prior.stopped.iter().any(|task| task.call == id);
     let unknown = prior.side_effects.unresolved.iter().filter(|call| !is_listed(&call.id));
     unknown.map(|call| inline(&call.effect, COMMAND_CHARS_MAX)).collect()
 }

@@ -70,7 +70,7 @@ impl LearningDb {
         Ok(LearningDb { damaged_copy, ..LearningDb::open_or_create(paths)? })
     }
 
-    /// Reads the whole database, if there is one, and changes nothing.
+    /// Reads the whole database, if there is one. Unlike the functions above, it replaces nothing.
     pub fn check(paths: &LearningPaths) -> Result<(), DatabaseError> {
         let path = paths.database();
         if path.exists() { LearningDb::connect(paths, &path)?.quick_check() } else { Ok(()) }

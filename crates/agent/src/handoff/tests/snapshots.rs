@@ -1,5 +1,5 @@
-use super::{ConversationBuilder, context, handoff_prompt, result};
-use crate::handoff::{HandoffContext, HandoffReason};
+use super::{ConversationBuilder, context, handoff_prompt, handoff_prompt_with_summary, result, summary};
+use crate::handoff::{DROPPED, HandoffContext, HandoffReason};
 use crate::transcript_message::{EventKind, MessageOrigin, ToolResultKind, TranscriptMessage};
 use expect_test::expect;
 use longhaul_core::{HANDOFF_TOKENS_MAX, Remaining, Span, Usd};
@@ -256,6 +256,23 @@ fn only_an_older_open_call_is_a_problem() {
     let prompt = handoff_prompt(&builder.conversation, &context(TASK), 600);
     assert!(prompt.contains("## Open problems\n\n- Bash `git push`: outcome unknown"), "{prompt}");
     assert_eq!(prompt.matches("npm publish").count(), 1, "{prompt}");
+}
+
+/// With a summary, no line states the outcome of an older step.
+#[test]
+fn a_summary_hides_no_open_call() {
+    let mut builder = ConversationBuilder::default();
+    for number in 0..40 {
+        builder = builder.command(&number.to_string(), &format!("push{number:02} {}", "x".repeat(60)));
+        builder = builder.text(&"A sentence about the step. ".repeat(number % 7));
+    }
+    for tokens in (3000..9000).step_by(100) {
+        let prompt =
+            handoff_prompt_with_summary(&builder.conversation, &context(TASK), tokens, &summary("It works."));
+        let omitted: Vec<String> =
+            (0..40).map(|number| format!("push{number:02} ")).filter(|call| !prompt.contains(call)).collect();
+        assert!(omitted.is_empty() || prompt.contains(DROPPED), "{tokens}: {omitted:?}");
+    }
 }
 
 #[test]

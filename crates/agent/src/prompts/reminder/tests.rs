@@ -36,7 +36,7 @@ fn check(calls: &[&str], recipient: Recipient, expected: Expect) {
 
 #[test]
 fn empty_without_calls() {
-    check(&[], Recipient::NewSession { has_record: false }, expect![""]);
+    check(&[], Recipient::NewSession, expect![""]);
     check(&["-Bash: git push"], Recipient::SameSession, expect![""]);
 }
 
@@ -67,7 +67,7 @@ fn renders_lists() {
     );
     check(
         &calls[..2],
-        Recipient::NewSession { has_record: false },
+        Recipient::NewSession,
         expect![[r#"
 
 
@@ -108,7 +108,7 @@ fn truncates_long_lists() {
     let calls: Vec<String> =
         (0..300).flat_map(|number| [format!("+done {number}"), format!("?open {number}")]).collect();
     let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-    let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession { has_record: false });
+    let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession);
     assert_eq!(text.trim().lines().filter(|line| !line.is_empty()).count(), 20);
     assert_eq!(text.matches("and 292 more before").count(), 2, "{text}");
 }
@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn calls_cannot_add_lines(calls in prop::collection::vec("[+?-](\\PC|[`\n\r\t\u{1b}\u{2028}\u{85}-]){0,60}", 1..6)) {
         let calls: Vec<&str> = calls.iter().map(String::as_str).collect();
-        let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession { has_record: false });
+        let text = reminder(&prior(side_effects_of(&calls)), Recipient::NewSession);
         let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
         let mut lines = 0;
         for line in text.split('\n').filter(|line| !line.is_empty()) {

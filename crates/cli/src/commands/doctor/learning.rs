@@ -5,7 +5,7 @@ use crate::api_judge::unusable_reason;
 use crate::commands::playbook::settings::installed;
 use crate::open_home;
 use longhaul_playbook::{LearningDb, LearningPaths};
-use longhaul_store::read_regular_to_string;
+use longhaul_store::{DatabaseError, read_regular_to_string};
 
 const LEARNING: &str = "learning";
 
@@ -13,8 +13,14 @@ const LEARNING: &str = "learning";
 pub fn check() -> Option<Finding> {
     let home = open_home::locate().ok()?;
     if let Err(error) = LearningDb::check(&LearningPaths::in_home(home.path())) {
-        // A command of a person moves a damaged database aside.
-        return Some(Finding::problem(LEARNING, error.to_string(), "longhaul playbook status"));
+        let remedy = match &error {
+            // It moves the database aside.
+            DatabaseError::Damaged { .. } => "longhaul playbook status",
+            DatabaseError::Locked(_) | DatabaseError::Newer(_) | DatabaseError::Refused { .. } => {
+                error.hint()
+            }
+        };
+        return Some(Finding::problem(LEARNING, error.to_string(), remedy));
     }
     let file = installed().into_iter().next()?;
     // The flag that `playbook install` writes. That judge uses the agent's login, which has a check of its own.

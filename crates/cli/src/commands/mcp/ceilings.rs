@@ -200,7 +200,12 @@ impl Ceilings {
             && let Some(dir) = tool.definition.directory.and_then(|name| arguments.get(name)?.as_str())
         {
             for (run, _) in unfinished_runs(&open_home::locate()?, Path::new(dir))? {
-                self.require_planned(&self.planned(&RunOrWorkflow::Run(run))?)?;
+                let id = run.id().as_str();
+                let planned = self.find(id).and_then(|run| self.planned(&run));
+                planned.and_then(|planned| self.require_planned(&planned)).map_err(|failure| {
+                    let error = format!("run {id} of this project is unfinished: {}", failure.error);
+                    Failure { error, ..failure }
+                })?;
             }
         }
         match planned {
