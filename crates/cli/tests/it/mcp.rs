@@ -417,6 +417,21 @@ fn a_retry_by_key_keeps_the_checks_and_guards_of_the_run() {
 }
 
 #[test]
+fn a_wrong_budget_is_rejected_by_name() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    for (flags, allowed) in [(&[][..], "or \"none\""), (&["--max-budget", "5"][..], "at most 5.00")] {
+        let mut client = Client::start(&stage, &server, flags);
+        for budget in [json!(0), json!(-1), json!("0"), json!("much")] {
+            let rejected = client.call("run", json!({ "prompt": "x", "budget": budget }));
+            let text = rejected["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(text.starts_with("budget: ") && text.contains(allowed), "{budget}: {rejected}");
+        }
+        client.close();
+    }
+    assert!(stage.runs().is_empty());
+}
+
+#[test]
 fn a_directory_that_became_a_link_leads_nowhere() {
     let (stage, server) = (Stage::new(), Server::start(WORK));
     let (dir, elsewhere) = (stage.work().join("dir"), stage.folder().join("elsewhere"));

@@ -356,21 +356,37 @@ impl Ceilings {
     }
 
     fn apply_budget(&self, planned: Option<Usd>, arguments: &mut JsonObject) -> Result<(), Failure> {
-        let Some(ceiling) = self.budget else { return Ok(()) };
         let amount = |name: &str| -> Result<Option<Usd>, Failure> {
             let Some(value) = arguments.get(name) else { return Ok(None) };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let amount = if text == NONE { Ok(Usd::ZERO) } else { parse_dollars(&text) };
-            let error = |error| Failure::usage(format!("{name}: {error}"), "pass a number");
-            amount.map(Some).map_err(error)
+            if text == NONE && name == BUDGET {
+                return Ok(Some(Usd::ZERO));
+            }
+            let allowed = match self.budget {
+                Some(ceiling) => {
+                    format!("pass a number of dollars above 0, at most {:.2}", ceiling.as_dollars())
+                }
+                None if name == BUDGET => {
+                    format!("pass a number of dollars above 0, or \"{NONE}\" for no limit")
+                }
+                None => "pass a number of dollars above 0".to_owned(),
+            };
+            match parse_dollars(&text) {
+                Ok(Usd::ZERO) if name == BUDGET => {
+                    Err(Failure::usage(format!("{name}: {text} allows no request"), allowed))
+                }
+                Ok(amount) => Ok(Some(amount)),
+                Err(error) => Err(Failure::usage(format!("{name}: {error}"), allowed)),
+            }
         };
-        let added = amount(ADD_BUDGET)?;
-        let Some(total) = amount(BUDGET)?.or(planned) else {
+        let (added, total) = (amount(ADD_BUDGET)?, amount(BUDGET)?);
+        let Some(ceiling) = self.budget else { return Ok(()) };
+        let Some(total) = total.or(planned) else {
             arguments.remove(ADD_BUDGET);
             arguments.insert(BUDGET.to_owned(), ceiling.as_dollars().into());
             return Ok(());
         };
-        // 0 is unlimited, as `none` is.
+        // `none` is 0.
         if total == Usd::ZERO || total + added.unwrap_or_default() > ceiling {
             return Err(above_budget(ceiling));
         }
