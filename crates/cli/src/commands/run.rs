@@ -4,7 +4,9 @@ mod acp_agent;
 mod keyed;
 mod typed_flags;
 
-pub use keyed::{KeyState, key_state, warn_of_ignored_settings};
+pub use keyed::{
+    KeyEffect, KeyState, LIMITS, MODEL, differing_settings, key_effect, key_state, warn_of_ignored_settings,
+};
 pub use typed_flags::{TypedFlags, flag_with_value, parse_run};
 
 use super::supervise::{DisplayOptions, supervise_and_print, warn_of_neighbor};
@@ -17,13 +19,13 @@ use crate::output::lifecycle::Lifecycle;
 use crate::{
     check_flags, guard_flags, limit_flags, open_home, output, prompt_arg, run_learning, table_files,
 };
+use longhaul::RunRequest;
 use longhaul::find_agent::{claude_config_dir, claude_sessions, find_claude};
-use longhaul::{ResumeOptions, RunRequest, RunStart};
 use longhaul_agent::{default_environment, did_you_mean, researchgym};
 use longhaul_core::{
     Fault, HandoffSummary, Harness, Policy, Preset, RunId, RunSpec, SessionId, SessionLoss, SessionPlan,
 };
-use longhaul_store::{Home, Inherited, Placement, RunDir, StoreError};
+use longhaul_store::{Inherited, Placement, StoreError};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -112,18 +114,6 @@ impl PreparedRun {
         (request.placement, request.inherited, request.origins) = (placement, inherited, origins);
         supervise_and_print(global, options, &open_home::open()?, request.into())
     }
-}
-
-/// Resumes a finished run of the same call, with the settings of the call. The task and the guards stay those of the run.
-fn resume_prepared(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
-    let plan = dir.plan()?;
-    let run = open_home::replay(dir)?;
-    let spec = plan.spec.with_settings_of(prepare(args)?.spec);
-    limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy)?;
-    let display = DisplayOptions::open(global, &args.events)?;
-    let mut options = Box::new(ResumeOptions::default());
-    options.spec = Some(spec);
-    supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })
 }
 
 /// Returns the policy of a run with these flags. Without a directory, the programs of its checks may be missing.

@@ -402,8 +402,10 @@ fn check_phases(stage: &Stage, agent: &Path) {
     let part = gsd(stage, agent, &server, &["next"]).output();
     part.envelope(25);
     part.assert_error(&["belongs to workflow", "`longhaul recover "]);
-    let recovered = phases().output();
-    assert!(recovered.stderr.contains("recovering workflow"), "{recovered:?}");
+    let recovered = phases().args(["--budget", "3"]).output();
+    for text in ["continues with its own settings: this call's limits are ignored", "recovering workflow"] {
+        assert!(recovered.stderr.contains(text), "{recovered:?}");
+    }
     let recovered = envelope(&recovered, 0);
     assert_eq!((summaries(stage).len(), stage.runs().len()), (4, 4), "{recovered}");
 

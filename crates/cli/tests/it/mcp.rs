@@ -378,12 +378,57 @@ fn an_unfinished_gsd_run_of_a_person_is_not_continued_below_its_rights() {
     for tool in ["gsd_execute_phase", "gsd_plan_phase"] {
         let refused = limited.call(tool, json!({ "phase": 1 }));
         assert_eq!(refused["isError"], true, "{refused}");
-        let error = refused["content"][0]["text"].as_str().unwrap_or_default();
-        let run = format!("run {} of this project is unfinished: ", stage.only_run().id());
-        assert!(error.contains(&run) && error.contains("is above"), "{error}");
+        let error = format!("cannot continue run {}: permission_mode: ", stage.only_run().id());
+        let text = refused["content"][0]["text"].as_str().unwrap_or_default();
+        assert!(text.starts_with(&error) && text.contains("is above the ceiling"), "{refused}");
     }
     limited.close();
     assert_eq!((stage.runs().len(), stage.longhaul(["cancel", "@"]).output().code), (1, 0));
+}
+
+#[test]
+fn a_retry_by_key_keeps_the_checks_and_guards_of_the_run() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    let person = |key: &str, args: &[&str]| {
+        let call = stage.longhaul(["run", "x", "--permission-mode", "acceptEdits", "--key", key]).args(args);
+        call.env("LONGHAUL_AGENT_PATH", stage.agent()).in_dir(&stage.work()).against(&server).output()
+    };
+    person("checked", &["--check", "false", "--max-failed-checks", "1"]).envelope(24);
+    let broken = stage.script("broken", "exit 1").display().to_string();
+    person("guarded", &["--deny-tools", "WebFetch", "--agent-path", &broken]).envelope(25);
+    person("limited", &["--max-turns", "1"]).envelope(22);
+
+    let mut client = Client::start(&stage, &server, &[]);
+    let call =
+        |key: &str, retry: bool| json!({ "prompt": "x", "key": key, "retry": retry, "detached": false });
+    for (key, setting) in [("checked", "checks"), ("guarded", "guards")] {
+        let refused = client.call("run", call(key, true));
+        let text = refused["content"][0]["text"].as_str().unwrap_or_default();
+        let error = format!("key: cannot repeat run {key} below the ceiling `acceptEdits` of this server");
+        assert!(text.starts_with(&error) && text.contains(&format!("its {setting}")), "{refused}");
+    }
+    // Without `retry`, the call only prints the result.
+    let printed = client.call("run", call("checked", false));
+    assert_eq!(printed["structuredContent"]["run"]["outcome"], "check_failed", "{printed}");
+    // A run with the same rights is repeated.
+    let repeated = client.call("run", call("limited", true));
+    assert_eq!(repeated["structuredContent"]["run"]["outcome"], "done", "{repeated}");
+    client.close();
+}
+
+#[test]
+fn a_wrong_budget_is_rejected_by_name() {
+    let (stage, server) = (Stage::new(), Server::start(WORK));
+    for (flags, allowed) in [(&[][..], "or \"none\""), (&["--max-budget", "5"][..], "at most 5.00")] {
+        let mut client = Client::start(&stage, &server, flags);
+        for budget in [json!(0), json!(-1), json!("0"), json!("much")] {
+            let rejected = client.call("run", json!({ "prompt": "x", "budget": budget }));
+            let text = rejected["content"][0]["text"].as_str().unwrap_or_default();
+            assert!(text.starts_with("budget: ") && text.contains(allowed), "{budget}: {rejected}");
+        }
+        client.close();
+    }
+    assert!(stage.runs().is_empty());
 }
 
 #[test]

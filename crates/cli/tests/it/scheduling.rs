@@ -151,6 +151,40 @@ fn retry_uses_the_settings_of_its_call() {
 }
 
 #[test]
+fn retry_without_remaining_limits_prints_the_finished_run() {
+    let (stage, server) = (Stage::new(), Server::start(STEPS));
+    let turns = ["--max-turns", "1"];
+    let call = |args: &[&str]| call(&stage, &stage.agent(), &server, &turns).args(args).output();
+    let finished = call(&[]).envelope(22);
+    let requests_before = requests(&server);
+    let printed = call(&["--retry"]);
+    let hint = "hint: raise it: `longhaul resume nightly --max-turns 4`";
+    for text in ["warning: cannot continue run nightly: ", hint] {
+        assert!(printed.stderr.contains(text), "{printed:?}");
+    }
+    let printed = printed.envelope(22);
+    assert_eq!((&printed["run"], &printed["usage"]), (&finished["run"], &finished["usage"]));
+    assert_eq!(requests(&server), requests_before);
+}
+
+#[test]
+fn simultaneous_recoveries_warn_once_each() {
+    let (stage, server) = (Stage::new(), Server::start(&held_steps()));
+    run_to_mid_tool_with(&stage, &stage.agent(), &server, &KEY).kill();
+    let args = ["other", "--permission-mode", "bypassPermissions", "--preset", "drill", "--budget", "3"];
+    let run = || stage.run(&stage.agent(), &args).args(KEY).against(&server).start();
+    let runs: Vec<_> = (0..4).map(|_| run()).collect();
+    release(&stage);
+    for run in runs {
+        let output = run.output();
+        assert_eq!(output.stderr.matches("a different prompt").count(), 1, "{output:?}");
+        // A call that finds the finished run ignores no limits.
+        assert!(output.stderr.matches("this call's limits are ignored").count() <= 1, "{output:?}");
+        output.envelope(0);
+    }
+}
+
+#[test]
 fn run_that_never_started_is_started_with_corrected_settings() {
     with_each_agent("a corrected call", |stage, agent, server| {
         let run = |prompt: &str, args: &[&str]| {

@@ -229,8 +229,9 @@ impl Call<'_> {
     fn warn_of_ignored_settings(&self, dir: &RunDir) {
         let flags = self.caller.flags(self.command, &self.name, EXCLUDED);
         // The prompt is not compared.
-        if let Ok((_, prepared)) = self.caller.resolve(self.command, flags, self.command.name) {
-            warn_of_ignored_settings(dir, &prepared.spec);
+        let call = self.caller.resolve(self.command, flags, self.command.name);
+        if let (Ok(plan), Ok((_, prepared))) = (dir.plan(), call) {
+            warn_of_ignored_settings("run", dir.id(), &plan.spec, &prepared.spec);
         }
     }
 

@@ -10,13 +10,14 @@ use super::print_sentence;
 use super::slash_command::{EXECUTE_PHASE, PLAN_PHASE};
 use super::status::{require_phase, warn_of_unread};
 use crate::args::PhasesArgs;
-use crate::commands::detach;
 use crate::commands::loop_workflow::{self, MEMORY_RESERVE_BYTES, OF_WORKFLOW, supervise_and_print};
+use crate::commands::{detach, run};
 use crate::failure::Failure;
 use crate::open_home;
 use crate::output::print_status;
 use crate::own_program::own_check;
 use longhaul::workflow::WorkflowStart;
+use longhaul_core::Limits;
 use longhaul_gsd::{PhaseId, Project};
 use longhaul_store::{Home, Journal, WorkflowDir, WorkflowPlan, WorkflowSource};
 use longhaul_workflow::{LoopOptions, WorkflowFile};
@@ -67,6 +68,7 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
         let error = format!("workflow {id} of this project is unfinished, and has other phases");
         return Err(Failure::not_started(error, continue_or_cancel(&dir)?));
     }
+    warn_of_ignored_settings(caller, &dir);
     if is_running && caller.global.detached {
         detach::announce(&id, dir.path());
         return Ok(0);
@@ -76,6 +78,26 @@ fn continue_unfinished(caller: Caller<'_>, home: &Home, dir: WorkflowDir, name: 
     }
     print_status(&format!("recovering workflow {id}"));
     supervise_and_print(caller.global, home, WorkflowStart::Recover(dir))
+}
+
+/// Warns of settings of the call that differ from those of the workflow. All its runs have the same ones, except for
+/// their own checks.
+fn warn_of_ignored_settings(caller: Caller<'_>, dir: &WorkflowDir) {
+    let Ok(plan) = dir.plan() else { return };
+    let Some(mut run) = plan.runs.into_iter().next() else { return };
+    let name = run.name.clone().unwrap_or_default();
+    let is_plan = name.starts_with(&format!("gsd-{}-", PLAN_PHASE.name));
+    let command = if is_plan { &PLAN_PHASE } else { &EXECUTE_PHASE };
+    let mut flags = caller.flags(command, &name, &OF_WORKFLOW);
+    if let Some(own_check) = run.policy.checks.as_ref().and_then(|checks| checks.commands.first()) {
+        flags.prepend("check", own_check);
+    }
+    let Ok((_, prepared)) = caller.resolve(command, flags, command.name) else { return };
+    let (mut call, mut limits) = (prepared.spec, Limits::default());
+    caller.args.limits.apply(&mut limits);
+    (call.policy.limits.budget, call.policy.limits.time) = (limits.budget, limits.time);
+    (run.policy.limits.budget, run.policy.limits.time) = (plan.policy.limits.budget, plan.policy.limits.time);
+    run::warn_of_ignored_settings("workflow", dir.id(), &run, &call);
 }
 
 /// A phase with a command that it needs.

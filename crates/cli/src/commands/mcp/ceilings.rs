@@ -4,11 +4,12 @@
 //! Below `bypassPermissions`, a call may set what an untrusted project may set, and what only speaks to the agent. It may
 //! not run commands, name programs or files, or replace guards.
 
-use super::arguments::ServedTool;
+use super::arguments::{ServedTool, command_call};
 use super::tools::{Effect, RECOVER, RUN};
 use crate::args::{AgentKind, CeilingArgs, ModeCeiling, NONE};
 use crate::commands::gsd::unfinished_runs;
 use crate::commands::recover::unfinished_workflow_of;
+use crate::commands::run::{KeyEffect, LIMITS, MODEL, differing_settings, key_effect, parse_run, prepare};
 use crate::config::keys::{ValueKind, flag_only_reason};
 use crate::config::trust::{self, ProjectTrust};
 use crate::failure::{Failure, USAGE};
@@ -16,14 +17,16 @@ use crate::open_home::{self, RunOrWorkflow};
 use crate::prompt_arg;
 use clap::ValueEnum;
 use longhaul_core::{RunId, RunSpec, Usd, parse_dollars};
-use longhaul_store::{Home, StoreError};
+use longhaul_store::{Home, RunDir, StoreError};
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 const PERMISSION_MODE: &str = "permission_mode";
 const KEY: &str = "key";
+const RETRY: &str = "retry";
 const BUDGET: &str = "budget";
 const ADD_BUDGET: &str = "add_budget";
 
@@ -189,36 +192,89 @@ impl Ceilings {
             }
         }
         // The same key continues an earlier run, with the rights of that run.
+        let home = open_home::locate()?;
         let key = arguments.get(KEY).and_then(Value::as_str).map(RunId::from);
-        if let Some(key) = key.filter(|_| has(KEY))
-            && open_home::locate()?.run_with_id(&key)?.is_some()
-        {
-            self.require_planned(&self.planned(&self.find(key.as_str())?)?)?;
+        let keyed = key.filter(|_| has(KEY)).map(|key| home.run_with_id(&key)).transpose()?.flatten();
+        if let Some(dir) = &keyed {
+            self.require_continuable(&home, dir)?;
         }
         // A command of GSD continues its unfinished run on the project.
         if let (["gsd", ..], Effect::Drives) = (tool.definition.command, tool.definition.effect)
             && let Some(dir) = tool.definition.directory.and_then(|name| arguments.get(name)?.as_str())
         {
-            for (run, _) in unfinished_runs(&open_home::locate()?, Path::new(dir))? {
-                let id = run.id().as_str();
-                let planned = self.find(id).and_then(|run| self.planned(&run));
-                planned.and_then(|planned| self.require_planned(&planned)).map_err(|failure| {
-                    let error = format!("run {id} of this project is unfinished: {}", failure.error);
-                    Failure { error, ..failure }
-                })?;
+            for (run, _) in unfinished_runs(&home, Path::new(dir))? {
+                self.require_continuable(&home, &run)?;
             }
         }
         match planned {
             // The run continues with its own mode and budget.
-            Some(planned) if !has(PERMISSION_MODE) => self.require_planned(&planned),
+            Some(planned) if !has(PERMISSION_MODE) => self.require_planned(&planned)?,
             planned => {
                 let planned = planned.unwrap_or_default();
                 if has(PERMISSION_MODE) && !planned.is_workflow {
                     self.apply_mode(planned.mode.as_deref(), arguments)?;
                 }
-                if has(BUDGET) { self.apply_budget(planned.budget, arguments) } else { Ok(()) }
+                if has(BUDGET) {
+                    self.apply_budget(planned.budget, arguments)?;
+                }
             }
         }
+        match keyed.filter(|_| !self.permits_everything()) {
+            Some(dir) => self.require_unchanged(tool, arguments, &dir),
+            None => Ok(()),
+        }
+    }
+
+    /// Fails if a call by key would take checks, guards or rights from its earlier run, or give it others.
+    fn require_unchanged(
+        &self,
+        tool: &ServedTool,
+        arguments: &mut JsonObject,
+        dir: &RunDir,
+    ) -> Result<(), Failure> {
+        let is_retry = arguments.get(RETRY).and_then(Value::as_bool).unwrap_or_default();
+        let effect = key_effect(dir, is_retry)?;
+        let of_run = dir.plan()?.spec;
+        let call_spec = || -> Result<RunSpec, Failure> {
+            let call = command_call(tool, arguments).map_err(|error| Failure::usage(error, ""))?;
+            let words = call.words.into_iter().skip(tool.definition.command.len()).map(OsString::from);
+            let (mut args, _) = parse_run(words, &[], "cannot start the run", "correct the arguments")?;
+            // The server's stdin belongs to the client.
+            args.prompt = Some(of_run.prompt.clone());
+            Ok(prepare(&args)?.spec)
+        };
+        let new = match effect {
+            KeyEffect::Resume => of_run.with_settings_of(call_spec()?),
+            KeyEffect::StartAgain => call_spec()?,
+            KeyEffect::Return | KeyEffect::Follow | KeyEffect::Recover => {
+                // The run may finish before the call, which could then resume it.
+                arguments.remove(RETRY);
+                return Ok(());
+            }
+        };
+        let mut changed = differing_settings(&of_run, &new);
+        changed.retain(|name| ![LIMITS, MODEL].contains(name));
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let (id, ceiling, changed) = (dir.id(), self.mode.as_str(), changed.join(", "));
+        Err(Failure::usage(
+            format!(
+                "{KEY}: cannot repeat run {id} below the ceiling `{ceiling}` of this server: the call would change its {changed}"
+            ),
+            "the tool `resume` continues the run with its own; another key starts another run",
+        ))
+    }
+
+    /// Fails if a run may not be continued with its own settings.
+    fn require_continuable(&self, home: &Home, dir: &RunDir) -> Result<(), Failure> {
+        let run = RunOrWorkflow::Run(dir.clone());
+        self.require_permitted(home, &run)?;
+        let permitted = self.require_planned(&self.planned(&run)?);
+        permitted.map_err(|failure| Failure {
+            error: format!("cannot continue run {}: {}", dir.id(), failure.error),
+            ..failure
+        })
     }
 
     /// Fails if a run that continues with its own settings exceeds a ceiling.
@@ -300,21 +356,37 @@ impl Ceilings {
     }
 
     fn apply_budget(&self, planned: Option<Usd>, arguments: &mut JsonObject) -> Result<(), Failure> {
-        let Some(ceiling) = self.budget else { return Ok(()) };
         let amount = |name: &str| -> Result<Option<Usd>, Failure> {
             let Some(value) = arguments.get(name) else { return Ok(None) };
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let amount = if text == NONE { Ok(Usd::ZERO) } else { parse_dollars(&text) };
-            let error = |error| Failure::usage(format!("{name}: {error}"), "pass a number");
-            amount.map(Some).map_err(error)
+            if text == NONE && name == BUDGET {
+                return Ok(Some(Usd::ZERO));
+            }
+            let allowed = match self.budget {
+                Some(ceiling) => {
+                    format!("pass a number of dollars above 0, at most {:.2}", ceiling.as_dollars())
+                }
+                None if name == BUDGET => {
+                    format!("pass a number of dollars above 0, or \"{NONE}\" for no limit")
+                }
+                None => "pass a number of dollars above 0".to_owned(),
+            };
+            match parse_dollars(&text) {
+                Ok(Usd::ZERO) if name == BUDGET => {
+                    Err(Failure::usage(format!("{name}: {text} allows no request"), allowed))
+                }
+                Ok(amount) => Ok(Some(amount)),
+                Err(error) => Err(Failure::usage(format!("{name}: {error}"), allowed)),
+            }
         };
-        let added = amount(ADD_BUDGET)?;
-        let Some(total) = amount(BUDGET)?.or(planned) else {
+        let (added, total) = (amount(ADD_BUDGET)?, amount(BUDGET)?);
+        let Some(ceiling) = self.budget else { return Ok(()) };
+        let Some(total) = total.or(planned) else {
             arguments.remove(ADD_BUDGET);
             arguments.insert(BUDGET.to_owned(), ceiling.as_dollars().into());
             return Ok(());
         };
-        // 0 is unlimited, as `none` is.
+        // `none` is 0.
         if total == Usd::ZERO || total + added.unwrap_or_default() > ceiling {
             return Err(above_budget(ceiling));
         }

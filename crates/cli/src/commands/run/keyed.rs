@@ -3,18 +3,19 @@
 //! The key is the run's id. A run's directory is created atomically, so of two simultaneous starts one
 //! creates the run and the other finds it.
 
-use super::{prepare, resume_prepared, start};
+use super::{prepare, start};
 use crate::args::{GlobalArgs, OutputFormat, RunArgs};
 use crate::commands::attach;
 use crate::commands::show::print_end;
 use crate::commands::supervise::{DisplayOptions, supervise_and_print, supervisor};
 use crate::failure::Failure;
 use crate::output::{self, print_status};
-use crate::{open_home, prompt_arg, runtime};
-use longhaul::{NoObserver, RunError, RunStart, SuperviseError};
+use crate::{limit_flags, open_home, prompt_arg, runtime};
+use longhaul::{NoObserver, ResumeOptions, RunError, RunStart, SuperviseError};
 use longhaul_core::{OutcomeKind, RunId, RunSpec};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::io::{self, IsTerminal};
+use std::mem;
 
 // A supervisor that starts or exits between two checks changes the required action, once or twice.
 const CHECKS_MAX: u32 = 4;
@@ -28,14 +29,43 @@ pub enum KeyState {
     Finished(OutcomeKind),
 }
 
+/// The effect of a call by key on the earlier run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyEffect {
+    /// Prints its result.
+    Return,
+    Follow,
+    /// Continues it with its own settings.
+    Recover,
+    /// Continues it with the settings of the call.
+    Resume,
+    /// Replaces it by a run with the settings of the call.
+    StartAgain,
+}
+
+/// Returns the effect of a call with or without `--retry`.
+pub fn key_effect(dir: &RunDir, is_retry: bool) -> Result<KeyEffect, Failure> {
+    Ok(match key_state(dir)? {
+        KeyState::Running => KeyEffect::Follow,
+        KeyState::Unfinished => KeyEffect::Recover,
+        KeyState::Finished(OutcomeKind::NotStarted) if never_worked(dir)? => KeyEffect::StartAgain,
+        KeyState::Finished(OutcomeKind::NotStarted) => KeyEffect::Resume,
+        // A cancelled run was stopped on purpose.
+        KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => KeyEffect::Return,
+        KeyState::Finished(_) if is_retry => KeyEffect::Resume,
+        KeyState::Finished(_) => KeyEffect::Return,
+    })
+}
+
 /// Starts the run of this key, or acts on its state. Returns the exit code.
 pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure> {
     let home = open_home::open()?;
     let key = RunId::from(key);
+    let mut is_warned = false;
     for _ in 0..CHECKS_MAX {
         let result = match home.run_with_id(&key)? {
             None => start(global, args),
-            Some(dir) => handle_existing(global, args, &home, &dir),
+            Some(dir) => handle_existing(global, args, &home, &dir, &mut is_warned),
         };
         match result {
             // Another process may have started the run first. The run then has a supervisor.
@@ -56,29 +86,32 @@ pub fn run(global: &GlobalArgs, args: &RunArgs, key: &str) -> Result<u8, Failure
     ))
 }
 
-fn handle_existing(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
-    let state = key_state(dir)?;
-    if matches!(state, KeyState::Finished(OutcomeKind::NotStarted)) && never_worked(dir)? {
-        return start_again(global, args, home, dir);
+fn handle_existing(
+    global: &GlobalArgs,
+    args: &RunArgs,
+    home: &Home,
+    dir: &RunDir,
+    is_warned: &mut bool,
+) -> Result<u8, Failure> {
+    let effect = key_effect(dir, args.retry)?;
+    if effect != KeyEffect::StartAgain && !mem::replace(is_warned, true) {
+        warn_of_another_prompt(args, dir);
+        if matches!(effect, KeyEffect::Follow | KeyEffect::Recover)
+            && let (Ok(plan), Ok(prepared)) = (dir.plan(), prepare(args))
+        {
+            warn_of_ignored_settings("run", dir.id(), &plan.spec, &prepared.spec);
+        }
     }
-    warn_of_another_prompt(args, dir);
-    if matches!(state, KeyState::Running | KeyState::Unfinished)
-        && let Ok(prepared) = prepare(args)
-    {
-        warn_of_ignored_settings(dir, &prepared.spec);
-    }
-    match state {
-        KeyState::Running => match follow_running(global, args, dir) {
+    match effect {
+        KeyEffect::Follow => match follow_running(global, args, dir) {
             // The supervisor died meanwhile.
             Err(_) if matches!(key_state(dir)?, KeyState::Unfinished) => recover(global, args, home, dir),
             result => result,
         },
-        KeyState::Unfinished => recover(global, args, home, dir),
-        KeyState::Finished(OutcomeKind::NotStarted) => resume_prepared(global, args, home, dir),
-        // A cancelled run was stopped on purpose.
-        KeyState::Finished(OutcomeKind::Done | OutcomeKind::Cancelled) => print_finished(global, home, dir),
-        KeyState::Finished(_) if args.retry => resume_prepared(global, args, home, dir),
-        KeyState::Finished(_) => print_finished(global, home, dir),
+        KeyEffect::Recover => recover(global, args, home, dir),
+        KeyEffect::Resume => resume(global, args, home, dir),
+        KeyEffect::StartAgain => start_again(global, args, home, dir),
+        KeyEffect::Return => print_finished(global, home, dir),
     }
 }
 
@@ -86,6 +119,22 @@ fn recover(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Re
     let display = DisplayOptions::open(global, &args.events)?;
     let recovery = RunStart::Recover { dir: dir.clone(), notify: args.notify.commands() };
     supervise_and_print(global, display, home, recovery)
+}
+
+/// Resumes a finished run of the same call, with the settings of the call. The task and the guards stay those of the run.
+/// If too little is left of its limits, prints its result.
+fn resume(global: &GlobalArgs, args: &RunArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
+    let plan = dir.plan()?;
+    let run = open_home::replay(dir)?;
+    let spec = plan.spec.with_settings_of(prepare(args)?.spec);
+    if let Err(failure) = limit_flags::require_remaining(dir.id(), &run, &spec.policy, &plan.spec.policy) {
+        output::print_warning(&failure.error, failure.hint.as_deref());
+        return print_finished(global, home, dir);
+    }
+    let display = DisplayOptions::open(global, &args.events)?;
+    let mut options = Box::new(ResumeOptions::default());
+    options.spec = Some(spec);
+    supervise_and_print(global, display, home, RunStart::Resume { dir: dir.clone(), options })
 }
 
 /// Returns whether a run that did not start has no work to lose. Some agents report no usage, so an earlier part of a
@@ -141,27 +190,33 @@ fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, 
     Ok(report.outcome.exit_code())
 }
 
-/// Warns of settings of a call that differ from those of the run that it continues.
-pub fn warn_of_ignored_settings(dir: &RunDir, call: &RunSpec) {
-    let Ok(plan) = dir.plan() else { return };
-    let (of_run, of_call) = (&plan.spec.policy, &call.policy);
+/// Setting that a call may change although its rights are limited.
+pub const LIMITS: &str = "limits";
+/// The same.
+pub const MODEL: &str = "model";
+
+/// Returns the names of the settings in which a call differs from a run.
+pub fn differing_settings(run: &RunSpec, call: &RunSpec) -> Vec<&'static str> {
     let differing = [
-        ("limits", of_run.limits != of_call.limits),
-        ("checks", of_run.checks != of_call.checks),
-        ("model", plan.spec.model != call.model),
-        ("permission mode", plan.spec.permission_mode != call.permission_mode),
-        ("guards", plan.spec.guards != call.guards),
+        (LIMITS, run.policy.limits != call.policy.limits),
+        ("checks", run.policy.checks != call.policy.checks),
+        (MODEL, run.model != call.model),
+        ("permission mode", run.permission_mode != call.permission_mode),
+        ("guards", run.guards != call.guards),
+        ("network access", run.network != call.network),
+        ("working directory", run.cwd != call.cwd),
     ];
-    let ignored: Vec<&str> =
-        differing.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect();
+    differing.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// Warns of settings of a call that differ from those of the run or workflow that it continues. `noun` is one of these
+/// words.
+pub fn warn_of_ignored_settings(noun: &str, id: &RunId, run: &RunSpec, call: &RunSpec) {
+    let ignored = differing_settings(run, call).join(", ");
     if !ignored.is_empty() {
-        let run = dir.id();
         output::print_warning(
-            &format!(
-                "run {run} continues with its own settings: this call's {} are ignored",
-                ignored.join(", ")
-            ),
-            Some(&format!("`longhaul show {run}` shows those of the run")),
+            &format!("{noun} {id} continues with its own settings: this call's {ignored} are ignored"),
+            Some(&format!("`longhaul show {id}` shows the {noun}")),
         );
     }
 }

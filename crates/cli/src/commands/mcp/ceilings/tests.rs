@@ -62,11 +62,14 @@ fn a_run_has_at_most_the_budget_of_the_ceiling() {
     assert_eq!(apply(Some(5), json!({})), Ok(budget(5.0.into())));
     assert_eq!(apply(Some(5), budget(4.into())), Ok(budget(4.into())));
     assert_eq!(apply(Some(5), budget("$5".into())), Ok(budget("$5".into())));
-    for higher in [json!(5.01), json!("6"), json!("none"), json!(0)] {
+    for higher in [json!(5.01), json!("6"), json!("none")] {
         assert_eq!(
             apply(Some(5), budget(higher)),
             Err("budget: the ceiling of this server is $5.00".to_owned())
         );
+    }
+    for dollars in [None, Some(5)] {
+        assert_eq!(apply(dollars, budget(json!(0))), Err("budget: 0 allows no request".to_owned()));
     }
 }
 
