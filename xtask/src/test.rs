@@ -12,6 +12,7 @@ pub use skipped::note_skipped;
 use crate::programs::cargo;
 use crate::real_agent;
 use std::path::Path;
+use std::time::Instant;
 use std::{env, io, thread};
 
 /// Commands of cargo before the tests, one after another.
@@ -70,7 +71,10 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
     for args in CHECKS.iter().chain([&PORTABLE_TESTS, &TESTS]) {
         println!("▶ cargo {args}");
         let args: Vec<&str> = args.split(' ').collect();
-        match retry::run(&args, cargo_with)? {
+        let start = Instant::now();
+        let tested = retry::run(&args, cargo_with)?;
+        println!("{} s", start.elapsed().as_secs());
+        match tested {
             Tested::Passed => {}
             Tested::Flaky(tests) => flaky.extend(tests),
             Tested::Failed(status) => failed.push(format!("cargo {}: {status}", args.join(" "))),
