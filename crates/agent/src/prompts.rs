@@ -218,17 +218,25 @@ fn nudge_prompt(nudge: Nudge) -> &'static str {
 /// Returns whether a prompt in a session is one that Longhaul sent on its own behalf, with or without a
 /// reminder.
 pub(crate) fn is_longhaul_prompt(text: &str) -> bool {
-    let nudges = [Nudge::Answer, Nudge::SmallerSteps].map(|nudge| nudge_prompt(nudge).to_owned());
-    let is_known =
-        Fault::ALL.iter().map(|fault| interrupted_prompt(*fault)).chain(nudges).any(|own_prompt| {
-            let rest = text.strip_prefix(own_prompt.as_str());
-            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(RAISED) || is_reminder(rest))
-        });
-    is_known
+    let is_nudge =
+        || [Nudge::Answer, Nudge::SmallerSteps].iter().any(|nudge| is_prompt(text, nudge_prompt(*nudge)));
+    is_interruption_prompt(text)
+        || is_nudge()
         || is_wrap_up(text)
         || text.starts_with(CHECK_FAILED)
         || text.starts_with(LIMIT_RAISED)
         || keep_going::is_keep_going_prompt(text)
+}
+
+/// Returns whether a prompt in a session is Longhaul's prompt after an interruption, with or without a reminder.
+pub(crate) fn is_interruption_prompt(text: &str) -> bool {
+    Fault::ALL.iter().any(|fault| is_prompt(text, &interrupted_prompt(*fault)))
+}
+
+/// Returns whether a text is this prompt, with or without a reminder.
+fn is_prompt(text: &str, prompt: &str) -> bool {
+    let rest = text.strip_prefix(prompt);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(RAISED) || is_reminder(rest))
 }
 
 /// Returns whether a prompt is a wrap-up prompt: the run's own one, if it has one, or Longhaul's or ResearchGym's.
@@ -266,6 +274,11 @@ pub(crate) mod tests {
         let policy = Preset::Default.policy();
         let spec = RunSpec::new("/bin/claude", "/home/demo/project", "Fix the tests.", policy).with(edit);
         AgentContext::new(spec, RunId::from("kqzr")).expect("the guards are valid")
+    }
+
+    /// Returns Longhaul's prompt after an interruption.
+    pub(crate) fn interruption() -> String {
+        super::interrupted_prompt(Fault::Overloaded)
     }
 
     fn training() -> BackgroundTask {

@@ -283,7 +283,7 @@ mod tests {
         );
         let resume_at = Some(ResumePoint {
             message: "33333333-message".to_owned(),
-            has_answer: true,
+            is_wrap_up_answered: Some(true),
             ended_tasks: vec!["Background command \"make\" completed (exit code 0)".to_owned()],
         });
         let visible_tool_results = Some(BTreeSet::new());

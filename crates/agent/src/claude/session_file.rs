@@ -7,6 +7,7 @@
 
 mod continuity;
 mod missing_rows;
+mod repeated_prompts;
 mod session_row;
 mod wrap_up;
 
@@ -15,7 +16,8 @@ use longhaul_core::Continuity;
 use memchr::memchr;
 use serde::de::IgnoredAny;
 use session_row::SessionRow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 pub use continuity::SessionHistory;
 pub use wrap_up::ResumePoint;
@@ -134,9 +136,29 @@ impl SessionDocument {
         self.rows.last().map(|row| row.uuid.as_str())
     }
 
-    /// Returns the message to resume from if the last turns only belong to a wrap-up: the message before them. The wrap-up is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
+    /// Returns the message to resume from if the last turns only belong to a wrap-up: the message before them. The wrap-up
+    /// is recognized by `wrap_up_prompt` or by Longhaul's default prompt.
     pub fn resume_point_before_wrap_up(&self, wrap_up_prompt: Option<&str>) -> Option<ResumePoint> {
         wrap_up::resume_point(self, wrap_up_prompt)
+    }
+
+    /// Returns the error report to resume from if the last attempts only added prompts and error reports: the one after
+    /// the first of these prompts.
+    pub fn resume_point_before_repeated_prompts(&self) -> Option<ResumePoint> {
+        repeated_prompts::resume_point(self)
+    }
+
+    /// Returns the rows of the conversation, the last one first.
+    fn rows_from_end(&self) -> impl Iterator<Item = &SessionRow> {
+        let mut by_uuid: BTreeMap<&str, &SessionRow> =
+            self.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
+        let mut next = self.rows.last().map(|row| row.uuid.as_str());
+        // Each row is removed, because a damaged file may contain a cycle.
+        iter::from_fn(move || {
+            let row = by_uuid.remove(next?)?;
+            next = row.parent.as_deref();
+            Some(row)
+        })
     }
 
     /// Returns the history in the first `bytes` bytes of the file, or `None` if the file is shorter.
@@ -169,7 +191,7 @@ fn is_conversation(row: &Row<'_>) -> bool {
 
 /// Returns the lines without their newlines. The last line may lack one.
 pub(super) fn lines(mut bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
-    std::iter::from_fn(move || {
+    iter::from_fn(move || {
         if bytes.is_empty() {
             return None;
         }

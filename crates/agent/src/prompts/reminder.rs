@@ -47,8 +47,9 @@ pub(super) fn reminder(prior: &PriorAttempts, recipient: Recipient) -> String {
         Recipient::NewSession => failed_lines(side_effects),
     };
     let unsure = [failed, unknown_lines(prior)].concat();
-    let saved = prior.resume_at.as_ref().map_or_else(String::new, |point| {
-        format!("\n\n{}", if point.has_answer { SAVED } else { SAVE_ASKED })
+    let is_wrap_up_answered = prior.resume_at.as_ref().and_then(|point| point.is_wrap_up_answered);
+    let saved = is_wrap_up_answered.map_or_else(String::new, |is_answered| {
+        format!("\n\n{}", if is_answered { SAVED } else { SAVE_ASKED })
     });
     let stopped = match recipient {
         Recipient::SameSession | Recipient::NewSession => stopped_tasks_note(prior),

@@ -174,3 +174,18 @@ fn option_as_session_id_never_reaches_the_agent() {
     let all: Vec<String> = (1..9).map_while(|number| argv(number).ok()).collect();
     assert!(all.len() >= 2 && all.iter().all(|argv| !argv.contains(OPTION)), "{all:?}");
 }
+
+/// A long outage has many attempts. Their prompts would fill the conversation, and each later request would pay for them.
+#[test]
+fn outage_leaves_its_prompt_at_most_twice_in_the_conversation() {
+    let outage = format!("{STEPS}\n[[fault]]\nturn = 2\nstatus = {{ code = 529 }}\ntimes = 4\n");
+    play_with_each_agent(&outage, "an outage of four attempts", |stage, agent, server| {
+        let args =
+            ["p", "--permission-mode", "bypassPermissions", "--preset", "drill", "--inner-retries", "0"];
+        let envelope = stage.run(agent, &args).against(server).output().envelope(0);
+        assert_done(stage, &envelope, 5);
+        let log = server.api.request_log();
+        let prompt = &log.requests.last().expect("the agent sent a request").prompt;
+        assert_eq!(prompt.matches("The work was interrupted: ").count(), 2, "{prompt}");
+    });
+}

@@ -134,8 +134,8 @@ impl<'a> SessionFiles<'a> {
     }
 
     /// Returns the message to resume or fork from: the one before the wrap-up prompt, because that prompt asks
-    /// the agent to stop. If an attempt from there added nothing to the session, the next attempt resumes from
-    /// the end.
+    /// the agent to stop, or the one before the repeated prompts of an outage. If an attempt from there added nothing to
+    /// the session, the next attempt resumes from the end.
     fn resume_at(
         &self,
         plan: &AttemptPlan,
@@ -144,7 +144,8 @@ impl<'a> SessionFiles<'a> {
         document: &SessionDocument,
     ) -> Option<ResumePoint> {
         let is_wrap_up = matches!(plan.prompt, PromptKind::WrapUp(_));
-        let point = document.resume_point_before_wrap_up(wrap_up).filter(|_| !is_wrap_up)?;
+        let point = document.resume_point_before_wrap_up(wrap_up).filter(|_| !is_wrap_up);
+        let point = point.or_else(|| document.resume_point_before_repeated_prompts())?;
         let was_tried = self.baselines().last().is_some_and(|(_, last)| {
             last.resume_at.as_ref() == Some(&point.message)
                 && (last.bytes, &last.last_row) == (session.bytes, &session.last_row)

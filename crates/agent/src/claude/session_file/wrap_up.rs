@@ -4,22 +4,22 @@
 //! the model's place (2.1.330).
 
 use super::SessionDocument;
-use super::session_row::{RowKind, SessionRow};
+use super::session_row::RowKind;
 use crate::claude::conversation_reducer::content_text;
 use crate::claude::vendor_terms::is_interruption_marker;
 use crate::claude::wire::{Row, parse};
 use crate::prompts::is_wrap_up_prompt;
 use memchr::memmem;
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
-/// Where a session continues that ends with a wrap-up, and what its conversation then lacks.
+/// Where a session continues before its end, and what its conversation then lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResumePoint {
-    /// Id of the last message before the wrap-up.
+    /// Id of the message to continue from.
     pub message: String,
-    /// Whether the model completed its answer to the wrap-up prompt: its last message is text and calls no tool.
-    pub has_answer: bool,
+    /// If a wrap-up followed the message: whether the model completed its answer to the wrap-up prompt, so that its last
+    /// message is text and calls no tool.
+    pub is_wrap_up_answered: Option<bool>,
     /// The agent's words about each background task that ended after the message, in order.
     pub ended_tasks: Vec<String>,
 }
@@ -27,18 +27,16 @@ pub struct ResumePoint {
 /// Returns the last message before the wrap-up. `None` unless the wrap-up comes last and follows a message to
 /// the same prompt. Notifications of background tasks are no prompts.
 pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&str>) -> Option<ResumePoint> {
-    let mut by_uuid: BTreeMap<&str, &SessionRow> =
-        session.rows.iter().map(|row| (row.uuid.as_str(), row)).collect();
     let (mut is_wrap_up_found, mut has_answer) = (false, None);
     let (mut resume_point, mut ended_tasks) = (None, Vec::new());
-    let mut current = session.rows.last().map(|row| row.uuid.as_str());
-    // Each row is removed, because a damaged file may contain a cycle.
-    while let Some(row) = current.and_then(|uuid| by_uuid.remove(uuid)) {
+    for row in session.rows_from_end() {
         match row.kind {
             RowKind::Message(_) if is_wrap_up_found && resume_point.is_none() => {
-                let ended_tasks = ended_tasks.iter().rev().cloned().collect();
-                let has_answer = has_answer == Some(true);
-                resume_point = Some(ResumePoint { message: row.uuid.clone(), has_answer, ended_tasks });
+                resume_point = Some(ResumePoint {
+                    message: row.uuid.clone(),
+                    is_wrap_up_answered: Some(has_answer == Some(true)),
+                    ended_tasks: ended_tasks.iter().rev().cloned().collect(),
+                });
             }
             RowKind::Message(_) => {
                 has_answer.get_or_insert(row.has_text && row.calls.is_empty());
@@ -60,13 +58,12 @@ pub(super) fn resume_point(session: &SessionDocument, wrap_up_prompt: Option<&st
                 }
             }
         }
-        current = row.parent.as_deref();
     }
     resume_point
 }
 
 /// Returns the summary of a notification that a background task ended.
-fn ended_task(line: &[u8]) -> Option<String> {
+pub(super) fn ended_task(line: &[u8]) -> Option<String> {
     // Most rows are none, and some are large.
     memmem::find(line, b"<task-notification>")?;
     let row = parse::<Row<'_>>(line)?;
@@ -81,7 +78,7 @@ fn ended_task(line: &[u8]) -> Option<String> {
     Some(rest.split_once("</summary>")?.0.to_owned())
 }
 
-fn texts(line: &[u8]) -> Vec<String> {
+pub(super) fn texts(line: &[u8]) -> Vec<String> {
     let blocks = parse::<Row<'_>>(line).map(|row| row.message.content.0).unwrap_or_default();
     let texts = blocks.iter().filter(|block| block.kind.is("text")).filter_map(|block| block.text.text());
     texts.map(Cow::into_owned).collect()
@@ -158,11 +155,11 @@ mod tests {
             let point = session.resume_point_before_wrap_up(None);
             let point = point.as_ref().map(|point| {
                 let tasks: Vec<&str> = point.ended_tasks.iter().map(String::as_str).collect();
-                (point.message.as_str(), point.has_answer, tasks)
+                (point.message.as_str(), point.is_wrap_up_answered, tasks)
             });
             assert_eq!(
                 point,
-                expected.map(|(message, has_answer, tasks)| (message, has_answer, tasks.to_vec())),
+                expected.map(|(message, is_answered, tasks)| (message, Some(is_answered), tasks.to_vec())),
                 "{rows}"
             );
         };
