@@ -750,7 +750,7 @@ fn bad_input_is_rejected_before_any_model_call() {
     check(25, &["phases", "1..7"], &["the project has no phase 7", "its phases are 1, 2"]);
     check(2, &["plan-phase", "1", "--timeout", "5", "--attempt-timeout", "5"], &["--timeout"]);
     let empty = ["--project-dir", "/", "plan-phase", "1"];
-    check(25, &empty, &["has no directory `.planning`", "longhaul gsd new-project"]);
+    check(25, &empty, &["has no directory `.planning`", "longhaul gsd --project-dir / new-project IDEA`"]);
     assert_eq!((stage.runs().len(), server.api.request_log().requests.len()), (0, 0));
 
     let unknown = gsd(&stage, &agent, &server, &["plan-phase", "1", "--answer", "contxt=Skip"]).output();

@@ -67,16 +67,21 @@ pub enum Next {
     Complete(String),
 }
 
+/// Returns a command line of `longhaul gsd` that works on this project from the present directory.
+pub fn command_line(project_dir: &Path, rest: &str) -> String {
+    let is_here = env::current_dir().is_ok_and(|here| here == project_dir);
+    let dir = if is_here {
+        String::new()
+    } else {
+        format!(" --project-dir {}", quoted(&project_dir.to_string_lossy()))
+    };
+    format!("longhaul gsd{dir} {rest}")
+}
+
 impl Caller<'_> {
     /// Returns a command line of `longhaul gsd` that works on the project from the present directory.
     pub fn command_line(&self, rest: &str) -> String {
-        let is_here = env::current_dir().is_ok_and(|here| here == self.project_dir);
-        let dir = if is_here {
-            String::new()
-        } else {
-            format!(" --project-dir {}", quoted(&self.project_dir.to_string_lossy()))
-        };
-        format!("longhaul gsd{dir} {rest}")
+        command_line(self.project_dir, rest)
     }
 
     /// Locks the project until the file is dropped, so that no other command works on it at the same time. A dry run

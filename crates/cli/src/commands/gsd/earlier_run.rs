@@ -1,10 +1,11 @@
 //! Finds the last run of a command on a project, so that the same command continues it, and unfinished runs of other
 //! commands. Changes nothing.
 
+use super::call::command_line;
 use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
-use crate::next_commands::{quoted, recover_or_cancel};
+use crate::next_commands::recover_or_cancel;
 use longhaul::workflow::recoverable_workflows;
 use longhaul_core::{OutcomeKind, RunId, SessionId};
 use longhaul_store::{Home, Journal, JournalDir, RunDir, WorkflowDir};
@@ -104,14 +105,14 @@ pub fn require_newest(home: &Home, dir: &WorkflowDir) -> Result<(), Failure> {
     if newest.id() == dir.id() {
         return Ok(());
     }
-    let (project, range) = (quoted(&project_dir.to_string_lossy()), range.replacen('-', "..", 1));
+    let command = command_line(project_dir, &format!("phases {}", range.replacen('-', "..", 1)));
     Err(Failure::not_started(
         format!(
             "cannot resume workflow {}: workflow {} has worked on its project since",
             dir.id(),
             newest.id()
         ),
-        format!("`longhaul gsd --project-dir {project} phases {range}` does what is left"),
+        format!("`{command}` does what is left"),
     ))
 }
 

@@ -1,6 +1,7 @@
 //! `longhaul gsd status` and `longhaul gsd verify-phase`: the state of a project and of the work of a phase, read from
 //! the `.planning` directory. They call no model.
 
+use super::call::command_line;
 use super::{print, print_sentence};
 use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::Failure;
@@ -78,11 +79,12 @@ fn report(phase: &ProjectPhase) -> String {
 
 impl From<ProjectError> for Failure {
     fn from(error: ProjectError) -> Failure {
-        let hint = match error {
-            ProjectError::NoPlanning(_) => {
-                "create a project with `longhaul gsd new-project IDEA`, or name one with --project-dir"
+        let hint = match &error {
+            ProjectError::NoPlanning(dir) => {
+                let command = command_line(dir, "new-project IDEA");
+                format!("create a project with `{command}`, or name another one with --project-dir")
             }
-            ProjectError::Unreadable { .. } => "make the files readable",
+            ProjectError::Unreadable { .. } => "make the files readable".to_owned(),
         };
         Failure::not_started(error.to_string(), hint)
     }
