@@ -130,6 +130,24 @@ fn scenario_from_a_file_is_drilled() {
     assert_eq!((output.code, &card(&output)["passed"]), (0, &true.into()), "{output:?}");
 }
 
+/// The agent compacts the conversation with a request that no stream shows. It reports the usage in its totals.
+#[test]
+fn compaction_fails_no_drill() {
+    let Some(claude) = claude_code("a compaction in a drill") else { return };
+    let too_long = r#"
+[[fault]]
+turn = 2
+status = { code = 400, message = "prompt is too long: 250000 tokens > 200000 maximum" }
+"#;
+    let stage = Stage::new();
+    let file = stage.file("own.toml", SMALL.to_owned() + too_long);
+    let output = stage.longhaul(["drill", "--agent", "claude", "--agent-path"]).args([claude, file]).output();
+    let card = card(&output);
+    let tokens = &card["tokens"];
+    assert!(tokens["completed_counted"].as_u64() > tokens["completed_billed"].as_u64(), "{card}");
+    assert_eq!((output.code, &card["passed"]), (0, &true.into()), "{output:?}");
+}
+
 /// Each case expects something that does not happen, so that the drill must fail.
 #[test]
 fn drill_reports_unmet_expectations() {

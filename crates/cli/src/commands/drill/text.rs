@@ -54,12 +54,11 @@ pub fn card(card: &Scorecard, colors: Colors) -> String {
             card.messages.completed_billed,
             grouped(card.tokens.completed_counted),
             grouped(card.tokens.completed_billed),
-            if card.messages.completed_counted == card.messages.completed_billed
-                && card.tokens.completed_counted == card.tokens.completed_billed
+            match (card.are_completed_right(), card.tokens.completed_counted == card.tokens.completed_billed)
             {
-                " · equal"
-            } else {
-                " · DIFFERENT"
+                (true, true) => " · equal",
+                (true, false) => " · the rest is of requests outside of the conversation",
+                (false, _) => " · DIFFERENT",
             }
         ),
     );
