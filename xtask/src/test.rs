@@ -26,7 +26,7 @@ const CHECKS: &[&str] = &[
     "run --quiet --package xtask -- words",
     // The documentation for users of the library must have no broken links.
     "rustdoc --quiet --package longhaul -- --deny warnings",
-    "run --quiet --release --package xtask -- sim --runs 500000 --workflows 100000",
+    "run --quiet --package xtask -- sim --runs 500000 --workflows 100000",
     // One build for each platform, which the tests of all packages share.
     "run --quiet --package xtask -- dist --profile cross --check --out target/packages-cross",
     "run --quiet --package xtask -- packages npm --dist target/packages-cross",

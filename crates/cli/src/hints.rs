@@ -64,7 +64,7 @@ impl Hint for StoreError {
                 format!("see its state with `longhaul show {run}`, or set LONGHAUL_HOME to another directory")
             }
             StoreError::RunIdInUse { dir, .. } => format!(
-                "choose another --run-id, or continue that run with `longhaul resume {}`",
+                "choose another --run-id, or see what comes next in that run with `longhaul why {}`",
                 quoted(&dir.to_string_lossy())
             ),
             StoreError::ProjectBusy { holder, .. } => attach_or_cancel(holder),
@@ -161,7 +161,12 @@ impl Hint for TransferError {
 impl Hint for WorktreeError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            WorktreeError::NoRepository(_) | WorktreeError::NoCommit(_) => {
+            WorktreeError::NoRepository(_) => {
+                "create a repository with `git init` and commit the files of the \
+                 project, or remove `isolation = \"worktree\"`"
+                    .to_owned()
+            }
+            WorktreeError::NoCommit(_) => {
                 "commit the files of the project, or remove `isolation = \"worktree\"`".to_owned()
             }
             WorktreeError::UncommittedWork { top, .. } => format!(

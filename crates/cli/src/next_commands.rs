@@ -7,9 +7,10 @@ use longhaul_core::{
     Fault, Limit, LimitUsage, Limits, Outcome, OutcomeKind, Phase, Policy, Run, RunId, RunSpec, Span,
     StartupError, Usd, WaitBound, exact_span,
 };
-use longhaul_store::{Journal, RunDir};
+use longhaul_store::{Home, Journal, RunDir};
 use std::fmt::Display;
-use std::path::Path;
+use std::path::{Path, absolute};
+use std::{env, fs};
 
 /// Returns the commands that continue the finished run of this directory, the likeliest first. The list is empty
 /// if nothing needs to be done or its files cannot be read.
@@ -17,36 +18,53 @@ pub fn commands_of(dir: &Path) -> Vec<String> {
     let read = || {
         let dir = RunDir::from_path(dir.to_owned())?;
         let (plan, journal) = (dir.plan().ok()?, Journal::load(&dir.journal_path()).ok()?);
-        Some(next_commands(dir.id(), &Run::replay(journal.records()), &plan.spec))
+        Some(next_commands(&target(&dir), &Run::replay(journal.records()), &plan.spec))
     };
     read().unwrap_or_default()
+}
+
+/// Returns the text by which commands find this run: its id, or its directory if it is not in the current home.
+pub fn target(dir: &RunDir) -> String {
+    let home = Home::locate(None, |name| env::var_os(name)).ok();
+    let found = home.and_then(|home| home.find(dir.id().as_str()).ok());
+    let is_in_home =
+        found.is_some_and(|found| fs::canonicalize(found.path()).ok() == fs::canonicalize(dir.path()).ok());
+    if is_in_home {
+        return dir.id().to_string();
+    }
+    quoted(&absolute(dir.path()).unwrap_or_else(|_| dir.path().to_owned()).to_string_lossy())
 }
 
 /// Returns the command of a notification: it continues the run, or follows or shows it.
 pub fn notified_command(id: &RunId, run: &Run, spec: &RunSpec) -> String {
     let other = if run.state().outcome().is_some() { "show" } else { "attach" };
-    let next = next_commands(id, run, spec).into_iter().next();
+    let next = next_commands(id.as_str(), run, spec).into_iter().next();
     next.unwrap_or_else(|| format!("longhaul {other} {id}"))
 }
 
 /// Returns the commands that continue a finished or suspended run, the likeliest first. The list is empty if
 /// nothing needs to be done.
-pub fn next_commands(id: &RunId, run: &Run, spec: &RunSpec) -> Vec<String> {
+pub fn next_commands(target: &str, run: &Run, spec: &RunSpec) -> Vec<String> {
     let state = run.state();
     let Some(outcome) = state.outcome() else {
         let is_suspended = matches!(state.phase, Phase::Suspended { .. });
-        return is_suspended.then(|| format!("longhaul recover {id}")).into_iter().collect();
+        return is_suspended.then(|| format!("longhaul recover {target}")).into_iter().collect();
     };
     let more = raised_limits(run, spec).map(|flags| format!(" {flags}")).unwrap_or_default();
-    let resume =
-        |flags: &str| format!("longhaul resume {id}{}{flags}{more}", if flags.is_empty() { "" } else { " " });
+    let resume = |flags: &str| {
+        format!("longhaul resume {target}{}{flags}{more}", if flags.is_empty() { "" } else { " " })
+    };
     match (outcome.kind, outcome.fault) {
         (OutcomeKind::Done, _) => Vec::new(),
         // The next session would be too long again.
         (OutcomeKind::Failed, Some(Fault::ContextFull)) if outcome.limit.is_none() => {
-            vec![format!("longhaul handoff {id}")]
+            vec![format!("longhaul handoff {target}")]
         }
         (OutcomeKind::NotStarted | OutcomeKind::Failed, Some(Fault::AgentUnusable | Fault::AgentMissing)) => {
+            unusable(state.startup, spec, resume)
+        }
+        // A program that exits without a word may be no agent.
+        (OutcomeKind::Failed, Some(Fault::Interrupted)) if state.session.is_none() => {
             unusable(state.startup, spec, resume)
         }
         (_, fault) => by_fault(outcome, fault, spec)

@@ -39,7 +39,7 @@ pub fn read_text(noun: &str, hint: &str, text: Option<&str>, file: Option<&Path>
         let offset = error.utf8_error().valid_up_to();
         Failure::usage(
             format!("the {noun} from {source} is not UTF-8: byte {offset} is the first that is not"),
-            "convert it, for example with `iconv -t utf-8`",
+            "convert it, for example with `iconv -f ENCODING -t utf-8 FILE`",
         )
     })?;
     if text.trim().is_empty() {

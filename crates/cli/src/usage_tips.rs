@@ -134,7 +134,10 @@ fn improve_flag(error: &mut Error, command: &Command, name: &str) {
         error.remove(ContextKind::SuggestedArg);
         insert_tip(error, format!("write '{name}' after '{}'", command.get_name()));
     } else if starts_agent && name.starts_with('-') && !default_environment().reserved_args.contains(&name) {
-        insert_tip(error, format!("to pass '{name}' to the agent, write it last, after '--'"));
+        let is_dash_task =
+            !name.starts_with("--") && command.get_arguments().any(|arg| arg.get_id() == "prompt_file");
+        let of_task = if is_dash_task { "; a task may come from a file: --prompt-file FILE" } else { "" };
+        insert_tip(error, format!("to pass '{name}' to the agent, write it last, after '--'{of_task}"));
     }
 }
 

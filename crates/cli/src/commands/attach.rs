@@ -9,7 +9,7 @@ use crate::output;
 use crate::output::events::{self, Events, Writer};
 use crate::output::progress::ProgressDisplay;
 use crate::output::stream::Stream;
-use crate::{open_home, runtime, signals};
+use crate::{frozen_supervisor, open_home, runtime, signals};
 use longhaul::{Observer, RunStart};
 use longhaul_store::RunDir;
 
@@ -18,6 +18,9 @@ pub fn attach(global: &GlobalArgs, dir: &RunDir, events: &EventsArgs) -> Result<
     if global.detached {
         detach::announce(dir.id(), dir.path());
         return Ok(0);
+    }
+    if let Some(hint) = frozen_supervisor::hint(dir.path()) {
+        output::print_warning(&hint, None);
     }
     let format = output::format(global);
     let home = open_home::locate()?;

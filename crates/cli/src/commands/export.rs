@@ -141,7 +141,11 @@ pub fn omission_notes(manifest: &Manifest) -> Vec<String> {
 
 impl From<TransferError> for Failure {
     fn from(error: TransferError) -> Failure {
-        let (hint, message) = (error.hint(), error.to_string());
+        let hint = match &error {
+            TransferError::Store(error) => open_home::hint(error),
+            error => error.hint(),
+        };
+        let message = error.to_string();
         let failure = match error {
             TransferError::Agent(agent) => Failure { error: message, ..agent.into() },
             error if error.is_usage() => Failure::usage(message, ""),

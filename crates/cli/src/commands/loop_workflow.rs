@@ -26,12 +26,11 @@ use crate::{open_home, output, prompt_arg, run_learning};
 use clap::ArgMatches;
 use longhaul::workflow::{WorkflowStart, check_worktrees, recoverable_workflows};
 use longhaul_core::{RunSpec, WorkflowPolicy};
-use longhaul_store::{Home, WorkflowPlan, WorkflowSource};
+use longhaul_store::{Home, WorkflowPlan, WorkflowSource, read_regular_to_string};
 use longhaul_workflow::{BUILTINS, LoopOptions, OptionError, WorkflowFile, WorkflowFileError, builtin};
 pub use phase_run::OF_WORKFLOW;
 use phase_run::PhaseRuns;
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Enough for the parts of a run that are no agent: a build or a test of the project.
@@ -109,7 +108,7 @@ pub fn adopt_limits(policy: &mut WorkflowPolicy, runs: &[RunSpec]) {
 
 /// Reads a workflow file, or a built-in one if there is no such file.
 fn read_source(path: &Path) -> Result<WorkflowSource, Failure> {
-    let (path, text) = match fs::read_to_string(path) {
+    let (path, text) = match read_regular_to_string(path) {
         Ok(text) => (std::path::absolute(path).unwrap_or_else(|_| path.to_owned()), text),
         Err(error) => {
             let name = path.to_string_lossy();

@@ -7,6 +7,7 @@ use super::runs::table::outcome_style;
 use crate::args::{GlobalArgs, ShowArgs};
 use crate::failure::Failure;
 use crate::frozen_supervisor::{describe, frozen_supervisor};
+use crate::next_commands::target;
 use crate::open_home::{self, RunOrWorkflow, find_workflow};
 use crate::output;
 use crate::output::color::Colors;
@@ -125,7 +126,7 @@ pub fn next_of_run(
     {
         return NextStep { text: describe(pid), commands: vec![format!("kill -CONT {pid}")] };
     }
-    let next = next_step(dir.id(), run, &plan.spec, status, clock);
+    let next = next_step(&target(dir), run, &plan.spec, status, clock);
     let Some(outcome) = run.state().outcome().filter(|_| !status.is_supervised) else { return next };
     if let Some(next) = next_in_workflow(home, dir, outcome, plan, clock) {
         return next;

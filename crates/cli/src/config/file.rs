@@ -261,6 +261,10 @@ impl Reader<'_> {
             (kind, value) => vec![(line, self.word(kind, value).ok_or_else(|| kind_error(line))?)],
         };
         for (line, word) in &values_by_line {
+            if word.contains('\0') {
+                let error = format!("`{}` contains a NUL", key.path());
+                return Err(self.failure_at(*line, error, "no argument of a program can contain it"));
+            }
             self.keys.validate(key, word).map_err(|reason| {
                 let error = format!("`{}` is `{word}`: {reason}", key.path());
                 self.failure_at(*line, error, "write it as its flag accepts it")

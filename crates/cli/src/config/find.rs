@@ -105,7 +105,10 @@ pub fn text(path: &Path) -> Result<String, Failure> {
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
-        failure(&format!("line {line} is not UTF-8"), "convert it, for example with `iconv -t utf-8`")
+        failure(
+            &format!("line {line} is not UTF-8"),
+            "convert it, for example with `iconv -f ENCODING -t utf-8 FILE`",
+        )
     })
 }
 

@@ -3,8 +3,7 @@
 use crate::next_commands::{next_commands, raised_limits};
 use crate::output::{phrases, time::TimeFormat};
 use longhaul_core::{
-    AfterWait, AgentProgram, CheckStage, Limit, Moment, Outcome, OutcomeKind, Phase, Run, RunId, RunSpec,
-    State,
+    AfterWait, AgentProgram, CheckStage, Limit, Moment, Outcome, OutcomeKind, Phase, Run, RunSpec, State,
 };
 use serde::Serialize;
 
@@ -27,12 +26,12 @@ pub struct RunStatus {
     pub now: Moment,
 }
 
-pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock: &TimeFormat) -> NextStep {
+pub fn next_step(target: &str, run: &Run, spec: &RunSpec, status: RunStatus, clock: &TimeFormat) -> NextStep {
     let state = run.state();
     let RunStatus { is_supervised, is_outcome_published, now } = status;
     match state.outcome() {
         Some(outcome) if is_outcome_published || is_supervised => {
-            let commands = next_commands(id, run, spec);
+            let commands = next_commands(target, run, spec);
             let text = advice_text(state, outcome, &spec.agent, clock, now);
             // A run that a limit stopped says so itself.
             let raised = raised_limits(run, spec).filter(|flags| {
@@ -43,10 +42,10 @@ pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock
         }
         Some(_) => NextStep {
             text: "recover the run to report its outcome: its supervisor died before it did".to_owned(),
-            commands: vec![format!("longhaul recover {id}")],
+            commands: vec![format!("longhaul recover {target}")],
         },
         None if is_supervised => {
-            let follow = format!("longhaul logs {id} --follow");
+            let follow = format!("longhaul logs {target} --follow");
             NextStep { text: current_activity(state, clock, now), commands: vec![follow] }
         }
         None => {
@@ -61,7 +60,7 @@ pub fn next_step(id: &RunId, run: &Run, spec: &RunSpec, status: RunStatus, clock
             };
             NextStep {
                 text,
-                commands: vec![format!("longhaul recover {id}"), format!("longhaul cancel {id}")],
+                commands: vec![format!("longhaul recover {target}"), format!("longhaul cancel {target}")],
             }
         }
     }

@@ -307,6 +307,8 @@ fn pipes_and_devices_are_rejected_as_input_files() {
         assert_file_rejected(&["handoff", "--task-file", path, "--from-transcript", path]);
         assert_file_rejected(&["import", path, "--into", "there"]);
         assert_file_rejected(&["playbook", "extract", path]);
+        assert_file_rejected(&["loop", path]);
+        assert_file_rejected(&["loop", "validate", path]);
     }
     assert!(!stage.home().exists() || stage.runs().is_empty());
     let server = Server::start(WORK);

@@ -213,6 +213,11 @@ fn learning_needs_a_key() {
     assert!(state == "warning" && detail.contains("no API key is set"), "{detail}");
     assert_eq!(stage.longhaul(["playbook", "install", "--judge", "claude"]).output().code, 0);
     assert_eq!(finding(false).0, "ok");
+    fs::write(stage.user_home().join(".claude/settings.json"), "{bad").expect("the stage is writable");
+    let (state, detail, _) = finding(true);
+    assert!(state == "warning" && detail.contains("settings.json"), "{detail}");
+    let status = stage.longhaul(["playbook", "status"]).output();
+    assert!(status.code == 0 && status.stderr.contains("settings.json"), "{status:?}");
 }
 
 #[test]

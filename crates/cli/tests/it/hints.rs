@@ -185,6 +185,12 @@ fn unknown_program_is_detected_in_one_attempt() {
     }
     let (_stage, _server, output) = play(&Case { agent: Some("/bin/false"), ..case(WORK, &BASE_ARGS, 25) });
     output.assert_error(&["`longhaul doctor --agent-path /bin/false`"]);
+    // It exits as an interrupted agent does.
+    let silent = Case {
+        agent: Some("/bin/true"),
+        ..case(WORK, &[&BASE_ARGS[..], &["--max-retries", "0"]].concat(), 20)
+    };
+    play(&silent).2.assert_error(&["`longhaul doctor --agent-path /bin/true`"]);
     check(&Case { agent: Some("/bin/false"), ..case(WORK, &BASE_ARGS, 25) });
 }
 
@@ -234,4 +240,33 @@ fn unstarted_run_is_not_the_last_run() {
         assert_eq!(output.stderr, "run again is newer, but did not start: longhaul why again\n");
     }
     assert_eq!(stage.runs().len(), 3);
+}
+
+#[test]
+fn run_of_another_home_is_named_by_its_directory() {
+    let (stage, server, _) = play(&case(WORK, &[&BASE_ARGS[..], &["--max-turns", "1"]].concat(), 22));
+    let dir = stage.only_run().path().to_owned();
+    let other = stage.folder().join("other home");
+    let call = |args: &[&str]| {
+        stage
+            .longhaul(args)
+            .env("LONGHAUL_HOME", &other)
+            .env("LONGHAUL_AGENT_PATH", stage.agent())
+            .against(&server)
+    };
+    let why = call(&["why", &dir.to_string_lossy(), "--output-format", "json"]).output();
+    let why: Value = serde_json::from_str(&why.stdout).expect("JSON is printed");
+    let commands = command_list(&why["next"]["commands"]);
+    let words: Vec<&str> = commands[0].split(' ').collect();
+    assert_eq!(words[..3], ["longhaul", "resume", &*dir.to_string_lossy()], "{commands:?}");
+    call(&words[1..]).output().envelope(0);
+}
+
+#[test]
+fn export_of_a_damaged_run_names_its_handoff() {
+    let (stage, _server, _) = play(&case(WORK, &BASE_ARGS, 0));
+    fs::write(stage.only_run().path().join("plan.json"), "{").expect("the stage is writable");
+    let output = stage.longhaul(["export", "kmzqbd"]).output();
+    assert!(output.code != 0, "{output:?}");
+    output.assert_error(&["plan.json", "longhaul handoff --from-transcript"]);
 }

@@ -13,7 +13,7 @@ pub fn check() -> Option<Finding> {
     let needed = open_home::locate().ok().and_then(|home| needed(&home).ok())?;
     if !is_enabled() {
         let found = "the service is installed, but not enabled";
-        return Some(Finding::warning(BOOT, found, "longhaul recover --install, which enables it"));
+        return Some(Finding::warning(BOOT, found, "enable it: longhaul recover --install"));
     }
     let shown = path.display().to_string();
     let file = match EnvFile::read(path) {
@@ -37,6 +37,6 @@ pub fn check() -> Option<Finding> {
             "{shown} does not set {}: runs that need them do not recover or notify",
             missing.join(", ")
         );
-        Finding::warning(BOOT, found, "longhaul recover --install, which prints how to set it")
+        Finding::warning(BOOT, found, "the commands that set it: longhaul recover --install")
     })
 }

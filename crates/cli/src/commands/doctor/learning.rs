@@ -22,7 +22,11 @@ pub fn check() -> Option<Finding> {
         };
         return Some(Finding::problem(LEARNING, error.to_string(), remedy));
     }
-    let file = installed().into_iter().next()?;
+    let (files, unreadable) = installed();
+    if let Some(error) = unreadable {
+        return Some(Finding::warning(LEARNING, error.message, error.hint));
+    }
+    let file = files.into_iter().next()?;
     // The flag that `playbook install` writes. That judge uses the agent's login, which has a check of its own.
     let uses_claude = read_regular_to_string(&file).is_ok_and(|text| text.contains("--judge claude"));
     let reason = unusable_reason().filter(|_| !uses_claude);

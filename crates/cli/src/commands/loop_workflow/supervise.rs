@@ -106,7 +106,9 @@ impl From<WorkflowError> for Failure {
 /// Finds a workflow by its id, a prefix of it, its name, or `@` for the latest one.
 pub fn find(home: &Home, request: &str) -> Result<WorkflowDir, Failure> {
     open_home::find_workflow(home, request)?.ok_or_else(|| {
-        if let Ok(run) = open_home::find_run(home, request) {
+        if !request.starts_with('@')
+            && let Ok(run) = open_home::find_run(home, request)
+        {
             let hint = format!("`{request}` is a run: `longhaul show {}`", run.id());
             return Failure::usage(format!("no workflow `{request}`"), hint);
         }

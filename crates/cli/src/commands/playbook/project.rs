@@ -83,7 +83,7 @@ impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
         let exit_code = matches!(error, FileError::Undo(_)).then_some(USAGE);
         let hint = match &error {
-            FileError::Undo(UndoError::Nothing) => "`longhaul playbook history` lists the changes".to_owned(),
+            FileError::Undo(UndoError::Nothing) => "name a change of `longhaul playbook history`".to_owned(),
             FileError::Undo(UndoError::NoSuch(_) | UndoError::ContentDeleted(_)) => {
                 "`longhaul playbook history` lists the changes".to_owned()
             }

@@ -52,13 +52,20 @@ pub fn file(scope: &ScopeArgs) -> Result<SettingsFile, Failure> {
     Ok(SettingsFile::new(path, &name))
 }
 
-/// Returns the readable settings files that contain Longhaul's hooks.
-pub fn installed() -> Vec<PathBuf> {
+/// Returns the settings files that contain Longhaul's hooks, and the error of the first one that cannot be read.
+pub fn installed() -> (Vec<PathBuf>, Option<UserError>) {
     let scope = |project, local| ScopeArgs { user: false, project, local };
     let files = [scope(false, false), scope(true, false), scope(false, true)];
     let files = files.iter().filter_map(|scope| file(scope).ok());
-    let with_hooks = files.filter(|file| file.without_hooks().is_ok_and(|change| change.is_change()));
-    with_hooks.map(|file| file.path().to_owned()).collect()
+    let (mut with_hooks, mut unreadable) = (Vec::new(), None);
+    for file in files {
+        match file.without_hooks() {
+            Ok(change) if change.is_change() => with_hooks.push(file.path().to_owned()),
+            Ok(_) => {}
+            Err(error) => unreadable = unreadable.or(Some(error)),
+        }
+    }
+    (with_hooks, unreadable)
 }
 
 pub fn usage(error: UserError) -> Failure {

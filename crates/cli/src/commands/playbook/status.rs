@@ -65,9 +65,11 @@ pub fn status(global: &GlobalArgs, lessons_max: u32) -> Result<u8, Failure> {
         Some(learning) => (learning.status(now, lessons_max)?, learning.judge_costs(Moment(0))?),
         None => (QueueStatus::default(), Vec::new()),
     };
+    let (installed_in, unreadable) = settings::installed();
+    unreadable.iter().for_each(|error| output::print_warning(&error.message, Some(&error.hint)));
     let status = LearningStatus {
         worker: WorkerLock::is_any_held(&paths),
-        installed_in: shown(settings::installed()),
+        installed_in: shown(installed_in),
         queue,
         damaged_copy: shown(LearningDb::damaged_copies(&paths)),
         hook_errors: logged_errors(&paths),

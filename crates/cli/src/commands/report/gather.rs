@@ -7,7 +7,7 @@ use super::calls::ToolCalls;
 use super::data::{Bounds, RunInput};
 use super::run_timeline::RunTimeline;
 use crate::failure::Failure;
-use crate::next_commands::next_commands;
+use crate::next_commands::{next_commands, target};
 use crate::output::phrases;
 use crate::run_history::{errors_of, live_usage};
 use crate::{open_home, open_ledger};
@@ -72,7 +72,7 @@ fn read(mut entry: LedgerEntry, bounds: Bounds, now: Moment) -> RunInput {
             let history = journal.history();
             // An orphaned run is known up to its last decision.
             if let Ok(plan) = dir.plan() {
-                commands = next_commands(dir.id(), history.run(), &plan.spec);
+                commands = next_commands(&target(&dir), history.run(), &plan.spec);
                 advice = phrases::advice_of(history.state(), &plan.spec.agent);
             }
             errors = errors_of(&dir, history.state());

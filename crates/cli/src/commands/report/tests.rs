@@ -136,7 +136,7 @@ impl RunRecords {
         entry.update_rows();
         let has_supervisor = entry.run.state != RunState::Finished;
         let timeline = Some(RunTimeline::new(&history, at(now)));
-        let commands = next_commands(&entry.run.id, history.run(), &plan("").spec);
+        let commands = next_commands(entry.run.id.as_str(), history.run(), &plan("").spec);
         RunInput {
             timeline,
             has_supervisor,

@@ -194,6 +194,14 @@ fn project_cannot_set_user_only_keys() {
 }
 
 #[test]
+fn value_cannot_contain_nul() {
+    for owner in [FileOwner::User, FileOwner::Project] {
+        let failure = read(owner, "model = \"x\\u0000y\"").expect_err("it is rejected");
+        assert!(failure.error.ends_with(":1: `model` contains a NUL"), "{}", failure.error);
+    }
+}
+
+#[test]
 fn project_value_cannot_be_agent_flag() {
     let failure =
         read(FileOwner::Project, "model = \"--dangerously-skip-permissions\"").expect_err("it is rejected");

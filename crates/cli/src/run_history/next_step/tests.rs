@@ -7,7 +7,7 @@ use crate::output::time::TimeFormat;
 use clap::CommandFactory;
 use longhaul_core::{
     AfterAttempt, AttemptEnd, Evidence, Exit, Fault, Limit, Limits, Moment, Outcome, OutcomeKind, Preset,
-    Record, Run, RunId, RunSpec, Span, StartupError, Usage, Usd,
+    Record, Run, RunSpec, Span, StartupError, Usage, Usd,
 };
 
 const STARTUPS: [StartupError; 9] = [
@@ -36,7 +36,7 @@ fn run(outcome: Outcome, startup: Option<StartupError>, usage: Usage) -> Run {
 
 /// Asserts that clap accepts every command, and returns their number.
 fn check(run: &Run, spec: &RunSpec) -> usize {
-    let commands = next_commands(&RunId::from("kmzqbd"), run, spec);
+    let commands = next_commands("kmzqbd", run, spec);
     for command in &commands {
         let words = command.strip_prefix("IS_SANDBOX=1 ").unwrap_or(command).split(' ');
         let parsed = Cli::command().try_get_matches_from(words);
@@ -84,7 +84,7 @@ fn every_command_parses_as_printed() {
 fn full_context_is_not_resumed() {
     let spec = RunSpec::new("/no/such/claude", "/work", "p", Preset::Default.policy());
     let full = run(Outcome::from_fault(OutcomeKind::Failed, Fault::ContextFull), None, Usage::default());
-    let commands = next_commands(&RunId::from("kmzqbd"), &full, &spec);
+    let commands = next_commands("kmzqbd", &full, &spec);
     assert_eq!(commands, ["longhaul handoff kmzqbd"]);
 }
 
@@ -98,7 +98,7 @@ fn names_what_to_add_to_the_limits() {
             run(outcome, None, spent),
             RunStatus { is_supervised: false, is_outcome_published: true, now: Moment(0) },
         );
-        let next = next_step(&RunId::from("kmzqbd"), &run, &spec, status, &TimeFormat::utc());
+        let next = next_step("kmzqbd", &run, &spec, status, &TimeFormat::utc());
         assert!(next.text.contains(expected), "{}", next.text);
     };
     let budget = Limits::default().with(|limits| limits.budget = Some(Usd(60_000)));

@@ -11,7 +11,7 @@ use crate::run_history::{AttemptFiles, RunStatus, next_step, timeline};
 use longhaul_core::{
     Action, AgentResult, ApiError, CancelSource, CheckResult, Continuity, Event, Evidence, Exit,
     FoundAttempt, Jitter, Moment, Notice, Now, Policy, Preset, ProcessActivity, ProcessId, ProcessState,
-    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunId, RunSpec, SessionFileState,
+    RateLimit, RateLimitStatus, Record, ResumeRequest, Run, RunHistory, RunSpec, SessionFileState,
     SessionPlan, SettingChange, Span, StopReason, SummaryReport, TerminalReason, Tokens, Usage, Usd,
 };
 use longhaul_store::WatchdogStop;
@@ -52,7 +52,7 @@ pub fn render(policy: &Policy, trace: &str) -> String {
         now: trace_run.at,
     };
     let spec = RunSpec::new("/bin/claude", "/work", "p", policy.clone());
-    let next = next_step(&RunId::from("kmzqbd"), &trace_run.run, &spec, status, &clock);
+    let next = next_step("kmzqbd", &trace_run.run, &spec, status, &clock);
     format!("{}{}", text(&entries, &clock), next_text(&next))
 }
 
