@@ -3,7 +3,7 @@
 use super::play::{DrillResult, SurvivedFault};
 use crate::args::DrillAgentKind;
 use longhaul_core::{Fault, OutcomeKind};
-use longhaul_drill::{RequestLog, Scenario};
+use longhaul_drill::{RequestLog, Scenario, workspace};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -136,10 +136,11 @@ impl Scorecard {
         scenario: &Scenario,
         seed: u64,
         agent: DrillAgentKind,
-        result: &DrillResult,
+        result: DrillResult,
     ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
         let (survived, usage) = (&result.survived, &report.usage);
+        let expected_files = scenario.expected_files();
         // Only for the completed messages that the streams announced can both sides know the exact usage.
         let exact = request_log
             .billed()
@@ -151,7 +152,9 @@ impl Scorecard {
             reported.map_or_else(|| word.clone(), |(_, reported)| reported.to_string())
         };
         let missing = scenario.expect.survives.iter().map(reported);
-        let missing = missing.filter(|word| !survived.iter().any(|survived| survived.fault.as_str() == word));
+        let is_missing =
+            |word: &String| !survived.iter().any(|survived| survived.fault.as_str() == word.as_str());
+        let faults_missing: Vec<String> = missing.filter(is_missing).collect();
         let mut card = Scorecard {
             scenario: scenario.name.clone(),
             agent,
@@ -167,8 +170,8 @@ impl Scorecard {
             },
             exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
             faults_injected: injected(request_log),
-            faults_survived: survived.clone(),
-            faults_missing: missing.collect(),
+            faults_survived: result.survived,
+            faults_missing,
             attempts: report.attempts,
             waits: result.waits,
             waited_ms: report.clocks.waiting.millis(),
@@ -193,12 +196,13 @@ impl Scorecard {
                 counted: usage.total_cost().0,
             },
             wasted_tokens: wasted(request_log),
-            workspace: result
-                .expected_hash
-                .clone()
-                .map(|expected| Compared { expected, actual: result.hash.clone() }),
-            workspace_differences: result.differences.clone(),
-            effect_errors: result.effect_errors.clone(),
+            workspace: expected_files.as_ref().map(|expected| Compared {
+                expected: workspace::hash(expected),
+                actual: workspace::hash(&result.files),
+            }),
+            workspace_differences: expected_files
+                .map_or_else(Vec::new, |expected| workspace::differences(&expected, &result.files)),
+            effect_errors: result.effect_errors,
             processes_left: result.leftover_processes,
             passed: false,
         };
@@ -206,12 +210,16 @@ impl Scorecard {
         card
     }
 
+    /// Returns whether the run counted the completed messages as the API billed them.
+    pub fn completed_match(&self) -> bool {
+        self.messages.completed_counted == self.messages.completed_billed
+            && self.tokens.completed_counted == self.tokens.completed_billed
+    }
+
     pub fn failures(&self) -> Vec<String> {
-        let Scorecard { outcome, fault, exit_code, messages, tokens, .. } = self;
+        let Scorecard { outcome, fault, exit_code, tokens, .. } = self;
         let is_fault_right = fault.matches() || outcome.expected == OutcomeKind::Done.as_str();
         let (actual, expected) = (fault_name(fault.actual.as_deref()), fault_name(fault.expected.as_deref()));
-        let are_completed_right = messages.completed_counted == messages.completed_billed
-            && tokens.completed_counted == tokens.completed_billed;
         let error_max = if self.agent == DrillAgentKind::Acp { ACP_ERROR_MAX } else { ERROR_MAX };
         let (tokens_error, cost_error) = (tokens.all.error(), self.cost_micro_usd.error());
         let is_workspace_right = self.workspace.as_ref().is_none_or(Compared::matches);
@@ -223,7 +231,7 @@ impl Scorecard {
                 format!("exit code {} instead of {}", exit_code.actual, exit_code.expected),
             ),
             (self.faults_missing.is_empty(), format!("faults missing: {}", self.faults_missing.join(", "))),
-            (are_completed_right, "the tokens of completed messages differ from the API's".to_owned()),
+            (self.completed_match(), "the tokens of completed messages differ from the API's".to_owned()),
             (tokens_error <= error_max, format!("tokens are off by {:.1}%", tokens_error * 100.0)),
             (cost_error <= error_max, format!("cost is off by {:.1}%", cost_error * 100.0)),
             (is_workspace_right, format!("workspace: {}", self.workspace_differences.join("; "))),

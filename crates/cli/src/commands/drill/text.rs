@@ -54,13 +54,7 @@ pub fn card(card: &Scorecard, colors: Colors) -> String {
             card.messages.completed_billed,
             grouped(card.tokens.completed_counted),
             grouped(card.tokens.completed_billed),
-            if card.messages.completed_counted == card.messages.completed_billed
-                && card.tokens.completed_counted == card.tokens.completed_billed
-            {
-                " · equal"
-            } else {
-                " · DIFFERENT"
-            }
+            if card.completed_match() { " · equal" } else { " · DIFFERENT" }
         ),
     );
     let estimated =
