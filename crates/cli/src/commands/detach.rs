@@ -5,6 +5,7 @@
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
+use crate::next_commands::attach_or_cancel;
 use crate::output::{self, out, print_status};
 use longhaul::workflow::{WorkflowObserver, WorkflowView};
 use longhaul::{Observer, StepView, enclosing_run};
@@ -66,9 +67,7 @@ fn start(global: &GlobalArgs) -> Result<u8, Failure> {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
         }
-        let hint =
-            format!("follow it with `longhaul attach {0}`, stop it with `longhaul cancel {0}`", run.id);
-        print_status(&hint);
+        print_status(&attach_or_cancel(&run.id));
         return Ok(0);
     }
     // The supervisor exited before the run started. Its output is the answer.
