@@ -19,19 +19,19 @@ const ANSWERS_FILE_HINT: &str = "--answers-file reads keys and answers, as JSON 
 const CONFLICTING: [&str; 3] = ["--bare", "--safe-mode", "--settings"];
 
 pub fn from_flags(args: &RunArgs, cwd: &Path) -> Result<GuardRules, Failure> {
-    let mut block_urls = args.block_urls.clone();
+    let mut block_urls = args.block_url.clone();
     if let Some(path) = &args.block_urls_file {
         let text = table_files::read("--block-urls-file", path)?;
         block_urls.extend(url_list(&path.display().to_string(), &text)?);
     }
     // No call can name a path that is not UTF-8, and no relative path can be resolved against it.
-    let home = Some(env::var("HOME").unwrap_or_default()).filter(|_| !args.block_paths.is_empty());
+    let home = Some(env::var("HOME").unwrap_or_default()).filter(|_| !args.block_path.is_empty());
     // Only a workflow limits edits: to the files of an item.
     let mut rules = GuardRules::default();
     rules.allow_tools = texts(&args.agent.allow_tools);
     rules.deny_tools = texts(&args.agent.deny_tools);
     rules.block_urls = texts(&block_urls);
-    rules.block_paths.clone_from(&args.block_paths);
+    rules.block_paths.clone_from(&args.block_path);
     rules.home = home;
     rules.answers = answers(args)?.map(|answers| answers.entries().clone());
     let guards = Guards::compile(&rules, cwd).or_usage(

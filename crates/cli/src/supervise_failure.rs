@@ -41,42 +41,38 @@ impl From<RunError> for Failure {
 }
 
 fn hint(error: &SuperviseError) -> Option<String> {
-    match error {
-        SuperviseError::Store(error) => open_home::hint(error),
+    let hint = match error {
+        SuperviseError::Store(error) => return open_home::hint(error),
         SuperviseError::UnknownAgent(_) | SuperviseError::Tables(_) | SuperviseError::Guard(_) => {
-            Some("use the version of longhaul that started the run".to_owned())
+            "use the version of longhaul that started the run".to_owned()
         }
-        SuperviseError::Spec(_) => Some("correct the description of the run".to_owned()),
-        SuperviseError::Workspace { .. } => Some(
-            "move it back, or pass its new path with `--cwd` to `longhaul run` or `longhaul resume`"
-                .to_owned(),
-        ),
-        SuperviseError::RunningElsewhere { dir, .. } => {
-            Some(attach_or_cancel(quoted(&dir.to_string_lossy())))
+        SuperviseError::Spec(_) => "correct the description of the run".to_owned(),
+        SuperviseError::Workspace { .. } => {
+            "move it back, or pass its new path with `--cwd` to `longhaul run` or `longhaul resume`".to_owned()
         }
-        SuperviseError::MissingVariables { run, .. } => Some(format!(
+        SuperviseError::RunningElsewhere { dir, .. } => attach_or_cancel(quoted(&dir.to_string_lossy())),
+        SuperviseError::MissingVariables { run, .. } => format!(
             "set the variables and type `longhaul recover {run}`, or continue without them with `longhaul resume {run}`; \
-                 the service that `longhaul recover --install` writes reads variables from a file"
-        )),
-        SuperviseError::AlreadyFinished { run, dir, .. } => Some(match commands_of(dir).first() {
+             the service that `longhaul recover --install` writes reads variables from a file"
+        ),
+        SuperviseError::AlreadyFinished { run, dir, .. } => match commands_of(dir).first() {
             Some(command) => format!("continue it with `{command}`"),
-            None => {
-                format!(
-                    "`longhaul resume {run} --repeat-task` repeats the task; a prompt in place of `--repeat-task` asks for more"
-                )
-            }
-        }),
-        SuperviseError::NoSession(run) => Some(format!("`longhaul resume {run}` starts one")),
-        SuperviseError::NotFinished(run) | SuperviseError::Orphaned(run) => Some(recover_or_cancel(run)),
+            None => format!(
+                "`longhaul resume {run} --repeat-task` repeats the task; a prompt in place of `--repeat-task` asks for more"
+            ),
+        },
+        SuperviseError::NoSession(run) => format!("`longhaul resume {run}` starts one"),
+        SuperviseError::NotFinished(run) | SuperviseError::Orphaned(run) => recover_or_cancel(run),
         SuperviseError::SettingsInUse(run) => {
-            Some(format!("stop it with `longhaul cancel {run}`, then resume it with the change"))
+            format!("stop it with `longhaul cancel {run}`, then resume it with the change")
         }
-        SuperviseError::Io(_) => Some(
+        SuperviseError::Io(_) => {
             "fix the cause, and type the command again; a process that cannot be stopped waits for a disk, a file \
              server or a debugger"
-                .to_owned(),
-        ),
-    }
+                .to_owned()
+        }
+    };
+    Some(hint)
 }
 
 #[cfg(test)]

@@ -121,12 +121,12 @@ pub struct InheritedArgs {
     pub deny_tools: Vec<ToolPattern>,
     #[arg(long, hide = true, value_delimiter = ',')]
     pub network: Vec<String>,
-    #[arg(long = "block-url", hide = true)]
-    pub block_urls: Vec<UrlPattern>,
+    #[arg(long, hide = true)]
+    pub block_url: Vec<UrlPattern>,
     #[arg(long, hide = true)]
     pub block_urls_file: Option<PathBuf>,
-    #[arg(long = "block-path", hide = true)]
-    pub block_paths: Vec<String>,
+    #[arg(long, hide = true)]
+    pub block_path: Vec<String>,
     #[arg(long, hide = true)]
     pub effects_file: Option<PathBuf>,
     #[arg(long, hide = true)]

@@ -99,13 +99,8 @@ pub struct RunArgs {
     /// Patterns: `example.com` with everything below it, `*.example.com`, `example.com:8080`,
     /// `https://example.com/papers/*`, `example.com/watch?v=abc`, `192.0.2.1`. What guards inspect and miss:
     /// https://github.com/longhaul/longhaul/blob/main/docs/guards.md
-    #[arg(
-        long = "block-url",
-        value_name = "PATTERN",
-        help_heading = "Guards and questions",
-        hide_short_help = true
-    )]
-    pub block_urls: Vec<UrlPattern>,
+    #[arg(long, value_name = "PATTERN", help_heading = "Guards and questions", hide_short_help = true)]
+    pub block_url: Vec<UrlPattern>,
     /// Deny tool calls that name a URL in this file
     ///
     /// One pattern per line, or a list named `blocked_urls`, `urls` or `patterns` as YAML or JSON.
@@ -114,13 +109,8 @@ pub struct RunArgs {
     /// Deny tool calls that name this file or directory, or anything below it
     ///
     /// Absolute, below `~`, or relative to the working directory.
-    #[arg(
-        long = "block-path",
-        value_name = "PATH",
-        help_heading = "Guards and questions",
-        hide_short_help = true
-    )]
-    pub block_paths: Vec<String>,
+    #[arg(long, value_name = "PATH", help_heading = "Guards and questions", hide_short_help = true)]
+    pub block_path: Vec<String>,
     /// Keep partial messages in the stream file after the run
     #[arg(long, help_heading = "Task", hide_short_help = true)]
     pub keep_partial_messages: bool,

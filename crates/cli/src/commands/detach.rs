@@ -5,9 +5,12 @@
 
 use crate::args::{GlobalArgs, OutputFormat};
 use crate::failure::Failure;
+use crate::next_commands::attach_or_cancel;
 use crate::output::{self, out, print_status};
+use longhaul::workflow::{WorkflowObserver, WorkflowView};
 use longhaul::{Observer, StepView, enclosing_run};
-use longhaul_core::{RunId, Step};
+use longhaul_core::{RunId, Step, WorkflowRecord};
+use longhaul_store::{WorkflowDir, WorkflowPlan};
 use serde::{Deserialize, Serialize};
 use std::env;
 use std::ffi::OsString;
@@ -64,9 +67,7 @@ fn start(global: &GlobalArgs) -> Result<u8, Failure> {
             OutputFormat::Text => output::print_text(&format!("{}\n", run.id)),
             OutputFormat::Json | OutputFormat::StreamJson => output::print_text(&line),
         }
-        let hint =
-            format!("follow it with `longhaul attach {0}`, stop it with `longhaul cancel {0}`", run.id);
-        print_status(&hint);
+        print_status(&attach_or_cancel(&run.id));
         return Ok(0);
     }
     // The supervisor exited before the run started. Its output is the answer.
@@ -109,7 +110,7 @@ pub fn leave_terminal() {
     let _ = rustix::process::setsid();
 }
 
-/// Reports the start of the run to the parent process and ignores everything else.
+/// Reports the start of the run or workflow to the parent process and ignores everything else.
 #[derive(Default)]
 pub struct DetachObserver {
     /// The run to announce once its first decision is recorded. Before, a process that attaches to a resumed
@@ -117,14 +118,17 @@ pub struct DetachObserver {
     run: Option<(RunId, PathBuf)>,
 }
 
-/// Reports a run or workflow that this process supervises, with a warning if its supervisor will not survive.
-pub fn announce_start(run: &RunId, dir: &Path) {
-    if let Some(outer) = enclosing_run() {
-        let warning = format!("{run} ends with run {outer}, in which it was started");
-        let hint = format!("wait for its end with `longhaul attach {run}`");
-        output::print_warning(&warning, Some(&hint));
+impl DetachObserver {
+    /// Reports the run or workflow once, with a warning if its supervisor will not survive.
+    fn announce_start(&mut self) {
+        let Some((run, dir)) = self.run.take() else { return };
+        if let Some(outer) = enclosing_run() {
+            let warning = format!("{run} ends with run {outer}, in which it was started");
+            let hint = format!("wait for its end with `longhaul attach {run}`");
+            output::print_warning(&warning, Some(&hint));
+        }
+        announce(&run, &dir);
     }
-    announce(run, dir);
 }
 
 /// Reports a run that already has a supervisor.
@@ -139,9 +143,17 @@ impl Observer for DetachObserver {
     }
 
     fn on_step(&mut self, _view: StepView<'_>, _step: &Step) {
-        if let Some((run, dir)) = self.run.take() {
-            announce_start(&run, &dir);
-        }
+        self.announce_start();
+    }
+}
+
+impl WorkflowObserver for DetachObserver {
+    fn on_start(&mut self, dir: &WorkflowDir, _plan: &WorkflowPlan) {
+        self.run = Some((dir.id().clone(), dir.path().to_owned()));
+    }
+
+    fn on_step(&mut self, _view: WorkflowView<'_>, _records: &[WorkflowRecord]) {
+        self.announce_start();
     }
 }
 

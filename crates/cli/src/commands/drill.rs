@@ -40,7 +40,7 @@ pub fn drill(global: &GlobalArgs, args: &DrillArgs) -> Result<u8, Failure> {
         wrap(&mut text, &scenario.summary, 4);
         output::print_status(text.trim_end());
         let (result, kept_dir) = play::play(global, args, scenario, &program)?;
-        let card = Scorecard::new(scenario, seed, args.agent, &result);
+        let card = Scorecard::new(scenario, seed, args.agent, result);
         if format == OutputFormat::Text {
             output::print_text(&text::card(&card, Colors::stdout()));
         }

@@ -22,6 +22,7 @@ pub use targets::{attach, cancel, recover_one, resume};
 use crate::args::{GlobalArgs, LoopArgs, LoopCommand, ValidateArgs};
 use crate::commands::run::TypedFlags;
 use crate::failure::Failure;
+use crate::next_commands::recover_or_cancel;
 use crate::{open_home, output, prompt_arg, run_learning};
 use clap::ArgMatches;
 use longhaul::workflow::{WorkflowStart, check_worktrees, recoverable_workflows};
@@ -161,12 +162,8 @@ fn warn_of_orphan(home: &Home, project_dir: &Path) {
     let is_here = |plan: WorkflowPlan| plan.project_dir.as_path() == project_dir;
     let orphaned = recoverable_workflows(home).unwrap_or_default();
     let orphan = orphaned.iter().find(|dir| dir.plan().is_ok_and(is_here));
-    if let Some(orphan) = orphan {
-        let hint = format!(
-            "continue it with `longhaul recover {0}`, stop it with `longhaul cancel {0}`",
-            orphan.id()
-        );
-        let text = format!("workflow {} of this directory has not finished", orphan.id());
-        output::print_warning(&text, Some(&hint));
+    if let Some(id) = orphan.map(|dir| dir.id()) {
+        let text = format!("workflow {id} of this directory has not finished");
+        output::print_warning(&text, Some(&recover_or_cancel(id)));
     }
 }

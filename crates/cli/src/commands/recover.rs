@@ -77,12 +77,10 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     };
     let mut unreadable = Vec::new();
     if args.run.is_none() {
-        for failure in unreadable_workflows(&home, args.active_within)? {
-            output::print_error(&failure.error, failure.hint.as_deref());
-            unreadable.push(failure.exit_code);
-        }
-        unreadable.extend(print_unreadable_runs(&home, args.active_within)?);
+        unreadable.extend(unreadable_workflows(&home, args.active_within)?);
+        unreadable.extend(unreadable_runs(&home, args.active_within)?);
     }
+    unreadable.iter().for_each(|failure| output::print_error(&failure.error, failure.hint.as_deref()));
     // No process reads the answer of such a run any more: the next worker asks again.
     let (judge_runs, runs): (Vec<RunDir>, Vec<RunDir>) = runs.into_iter().partition(is_judge_run);
     if args.list {
@@ -109,7 +107,7 @@ pub fn recover(global: &GlobalArgs, args: &RecoverArgs) -> Result<u8, Failure> {
     events::close(events);
     telemetry.close();
     let mut exit_codes = results?;
-    exit_codes.extend(unreadable);
+    exit_codes.extend(unreadable.iter().map(|failure| failure.exit_code));
     match exit_codes.as_slice() {
         [only] => Ok(*only),
         all if all.iter().all(|code| *code == 0) => Ok(0),
@@ -165,8 +163,6 @@ fn list(workflows: &[WorkflowDir], runs: &[RunDir], global: &GlobalArgs) {
     workflows.iter().for_each(|workflow| output::print_text(&format!("{}\n", workflow.id())));
     if !output::out::stdout_is_terminal() {
         runs.iter().for_each(|run| output::print_text(&format!("{}\n", run.id())));
-    } else if runs.is_empty() && workflows.is_empty() {
-        print_status("nothing to recover");
     } else if !runs.is_empty() {
         let rows: Vec<Row> = runs.iter().map(|run| Row::new(LedgerEntry::read(run).run)).collect();
         let rows: Vec<_> = rows.iter().map(|row| (row, None)).collect();
@@ -216,15 +212,11 @@ fn target(home: &Home, selector: &str) -> Result<RunOrWorkflow, Failure> {
     Ok(RunOrWorkflow::Workflow(workflow))
 }
 
-/// Prints an error for each recent run whose journal cannot be read. Returns an exit code for each.
-fn print_unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<u8>, Failure> {
-    let is_recent = |run: &RunDir| is_within(run_age(run), active_within);
-    let failures = unfinished_runs(home)?.filter(is_recent).filter_map(|run| {
-        let failure = Failure::from(<Journal>::load(&run.journal_path()).err()?);
-        output::print_error(&failure.error, failure.hint.as_deref());
-        Some(failure.exit_code)
-    });
-    Ok(failures.collect())
+/// Returns an error for each recent unfinished run whose journal cannot be read.
+fn unreadable_runs(home: &Home, active_within: Option<Span>) -> Result<Vec<Failure>, Failure> {
+    let recent = unfinished_runs(home)?.filter(|run| is_within(run_age(run), active_within));
+    let errors = recent.filter_map(|run| <Journal>::load(&run.journal_path()).err());
+    Ok(errors.map(Failure::from).collect())
 }
 
 /// Returns an error for each recent workflow without a published outcome whose plan or journal cannot be read.

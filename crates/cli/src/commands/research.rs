@@ -311,7 +311,7 @@ fn print(resume: &ResumeArgs, global: &GlobalArgs) -> Result<u8, Failure> {
 }
 
 fn blocked_urls(args: &ResearchArgs, mut patterns: Vec<UrlPattern>) -> Result<Vec<UrlPattern>, Failure> {
-    patterns.extend(args.everywhere.block_urls.iter().cloned());
+    patterns.extend(args.everywhere.block_url.iter().cloned());
     if let Some(list) = &args.blocked_urls {
         patterns.extend(guard_flags::url_list("--blocked-urls", list)?);
     }
@@ -327,7 +327,7 @@ fn run_args(
     prompt: String,
     cwd: &Path,
     limits: RequestedTotals,
-    block_urls: Vec<UrlPattern>,
+    block_url: Vec<UrlPattern>,
 ) -> RunArgs {
     let mode = args.permission_mode.clone().unwrap_or_else(|| PERMISSION_MODE.to_owned());
     // The preset reserves a minute for the wrap-up, which is too much of a short run.
@@ -346,10 +346,10 @@ fn run_args(
             check: Vec::new(),
         },
         cwd: Some(cwd.to_owned()),
-        block_urls,
+        block_url,
         network: args.everywhere.network.clone(),
         block_urls_file: args.everywhere.block_urls_file.clone(),
-        block_paths: args.everywhere.block_paths.clone(),
+        block_path: args.everywhere.block_path.clone(),
         effects_file: args.everywhere.effects_file.clone(),
         prices_file: args.everywhere.prices_file.clone(),
         diagnostic: args.everywhere.diagnostic,

@@ -55,6 +55,8 @@ pub struct Reader<'a> {
     pub keys: &'a Keys<'a>,
     pub owner: FileOwner,
     pub path: &'a Path,
+    /// The content of the file.
+    pub text: &'a str,
     /// The directory that `~/` stands for, if known.
     pub home: Option<&'a Path>,
     /// The user's own file, for hints about keys that only the user may set.
@@ -64,17 +66,17 @@ pub struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    pub fn read(&self, text: &str) -> Result<File, Failure> {
+    pub fn read(&self) -> Result<File, Failure> {
         let syntax_error = |error: toml::de::Error| {
-            let line = line_at(text, error.span().map_or(0, |span| span.start));
+            let line = self.line_at(error.span().map_or(0, |span| span.start));
             let message = error.message().lines().collect::<Vec<_>>().join(" ");
             self.failure_at(line, message, "write TOML: `key = value`, with strings in quotes")
         };
-        let table = DeTable::parse(text).map_err(syntax_error)?;
+        let table = DeTable::parse(self.text).map_err(syntax_error)?;
         let mut file = File::default();
         let mut default_profile = None;
         for (key, value) in in_order(table.get_ref()) {
-            let line = line_at(text, key.span().start);
+            let line = self.line_at(key.span().start);
             match (key.get_ref().as_ref(), value.get_ref()) {
                 (PROFILE, profiles) => {
                     let profiles = profiles.as_table().ok_or_else(|| {
@@ -83,7 +85,7 @@ impl Reader<'_> {
                         );
                         self.failure_at(line, "`profile` must be a table of profiles", hint)
                     })?;
-                    file.profiles = self.profiles(text, profiles)?;
+                    file.profiles = self.profiles(profiles)?;
                 }
                 (DEFAULT_PROFILE, name) => {
                     let name = name.as_str().ok_or_else(|| {
@@ -95,9 +97,9 @@ impl Reader<'_> {
                 (name, DeValue::Table(keys)) => {
                     let table = self.table(line, name)?;
                     let section = Section { table: Some(table), profile: None };
-                    file.tables.insert(table, self.settings(text, section, keys)?);
+                    file.tables.insert(table, self.settings(section, keys)?);
                 }
-                (_, _) => file.plain.push(self.setting(text, Section::default(), key, value)?),
+                (_, _) => file.plain.push(self.setting(Section::default(), key, value)?),
             }
         }
         if let Some((line, name)) = default_profile {
@@ -110,21 +112,17 @@ impl Reader<'_> {
         Ok(file)
     }
 
-    fn profiles(
-        &self,
-        text: &str,
-        profiles: &DeTable<'_>,
-    ) -> Result<BTreeMap<String, Vec<Setting>>, Failure> {
+    fn profiles(&self, profiles: &DeTable<'_>) -> Result<BTreeMap<String, Vec<Setting>>, Failure> {
         let mut read = BTreeMap::new();
         for (name, value) in in_order(profiles) {
-            let line = line_at(text, name.span().start);
+            let line = self.line_at(name.span().start);
             let name = name.get_ref().as_ref();
             let DeValue::Table(keys) = value.get_ref() else {
                 let error = format!("profile `{name}` must be a table");
                 return Err(self.failure_at(line, error, "define it with `[profile.NAME]`"));
             };
             let section = Section { table: None, profile: Some(name) };
-            read.insert(name.to_owned(), self.settings(text, section, keys)?);
+            read.insert(name.to_owned(), self.settings(section, keys)?);
         }
         Ok(read)
     }
@@ -153,25 +151,19 @@ impl Reader<'_> {
         Err(self.failure_at(line, error, hint))
     }
 
-    fn settings(
-        &self,
-        text: &str,
-        section: Section<'_>,
-        keys: &DeTable<'_>,
-    ) -> Result<Vec<Setting>, Failure> {
-        in_order(keys).into_iter().map(|(key, value)| self.setting(text, section, key, value)).collect()
+    fn settings(&self, section: Section<'_>, keys: &DeTable<'_>) -> Result<Vec<Setting>, Failure> {
+        in_order(keys).into_iter().map(|(key, value)| self.setting(section, key, value)).collect()
     }
 
     fn setting(
         &self,
-        text: &str,
         section: Section<'_>,
         name: &Spanned<DeString<'_>>,
         value: &Spanned<DeValue<'_>>,
     ) -> Result<Setting, Failure> {
-        let line = line_at(text, name.span().start);
+        let line = self.line_at(name.span().start);
         let key = self.key(line, section.table, name.get_ref().as_ref())?;
-        let values = self.values(text, key, line, value)?;
+        let values = self.values(key, line, value)?;
         let profile = section.profile.map(str::to_owned);
         let origin = Origin::File { owner: self.owner, path: self.path.to_owned(), line, profile };
         Ok(Setting { key: key.name.clone(), values, origins: vec![origin] })
@@ -237,7 +229,6 @@ impl Reader<'_> {
     /// Returns the values as they would be typed, after its flag has validated them.
     fn values(
         &self,
-        text: &str,
         key: &Key<'_>,
         line: usize,
         value: &Spanned<DeValue<'_>>,
@@ -252,7 +243,7 @@ impl Reader<'_> {
             }
             (ValueKind::List, DeValue::Array(elements)) => {
                 let word_at = |element: &Spanned<DeValue<'_>>| {
-                    let line = line_at(text, element.span().start);
+                    let line = self.line_at(element.span().start);
                     let word = element.get_ref().as_str().ok_or_else(|| kind_error(line))?;
                     Ok((line, word.to_owned()))
                 };
@@ -311,6 +302,11 @@ impl Reader<'_> {
         path.display().to_string()
     }
 
+    /// Returns the line of this byte, starting at 1.
+    fn line_at(&self, byte: usize) -> usize {
+        1 + self.text.bytes().take(byte).filter(|byte| *byte == b'\n').count()
+    }
+
     fn failure_at(&self, line: usize, error: impl Display, hint: impl Into<String>) -> Failure {
         Failure::usage(format!("cannot read {}:{line}: {error}", self.path.display()), hint)
     }
@@ -344,11 +340,6 @@ pub fn profiles_hint<'a>(name: &str, names: impl Iterator<Item = &'a String>) ->
 
 fn integer(value: &DeValue<'_>) -> Option<String> {
     value.as_integer().filter(|number| number.radix() == 10).map(|number| number.as_str().to_owned())
-}
-
-/// Returns the line of this byte, starting at 1.
-fn line_at(text: &str, byte: usize) -> usize {
-    1 + text.bytes().take(byte).filter(|byte| *byte == b'\n').count()
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub fn read(keys: &Keys<'_>, directory: Option<&Path>) -> Result<ConfigFiles, Fa
             FileOwner::Project => trusted::file_trust(path, &text),
         };
         let (home, user_file) = (home.as_deref(), user.as_deref());
-        Reader { keys, owner, path, home, user_file, trust }.read(&text)
+        Reader { keys, owner, path, text: &text, home, user_file, trust }.read()
     };
     let read_project = |path: PathBuf| -> Result<File, Failure> {
         let file = read(FileOwner::Project, &path)?;

@@ -98,8 +98,8 @@ mod tests {
             let text = text(&keys, owner);
             let read = |text: &str| {
                 let path = Path::new("/w/longhaul.toml");
-                Reader { keys: &keys, owner, path, home: None, user_file: None, trust: FileTrust::Trusted }
-                    .read(text)
+                let trust = FileTrust::Trusted;
+                Reader { keys: &keys, owner, path, text, home: None, user_file: None, trust }.read()
             };
             assert!(read(&text).is_ok_and(|file| file.plain.is_empty()), "it sets something");
             for key in keys.all().filter(|key| owner == FileOwner::User || key.table.is_none()) {

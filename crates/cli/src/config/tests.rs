@@ -43,11 +43,12 @@ fn example_is_valid() {
         keys: &keys,
         owner: FileOwner::User,
         path,
+        text,
         home: None,
         user_file: None,
         trust: FileTrust::Trusted,
     };
-    let file = reader.read(text).expect("the example is valid");
+    let file = reader.read().expect("the example is valid");
     assert!(file.plain.len() > 1 && file.profiles.len() == 1, "{file:?}");
 }
 

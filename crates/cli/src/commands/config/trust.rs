@@ -57,7 +57,7 @@ fn settings(path: &Path, content: &str) -> Result<BTreeMap<String, String>, Fail
     let root = Cli::command();
     let (keys, user_file) = (Keys::for_command(&root), user_file());
     let (owner, trust, user_file) = (FileOwner::Project, FileTrust::Trusted, user_file.as_deref());
-    let file = Reader { keys: &keys, owner, path, home: None, user_file, trust }.read(content)?;
+    let file = Reader { keys: &keys, owner, path, text: content, home: None, user_file, trust }.read()?;
     let profiles = file.profiles.iter().flat_map(|(profile, settings)| {
         settings.iter().map(move |setting| (format!("profile.{profile}.{}", setting.key), setting))
     });

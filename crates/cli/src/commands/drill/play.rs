@@ -12,7 +12,8 @@ use longhaul_agent::{Program, default_environment};
 use longhaul_core::{
     AfterAttempt, AttemptEnd, Fault, OutageBound, Policy, Preset, Record, Remedy, RunId, RunSpec, Span, Step,
 };
-use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids, workspace};
+use longhaul_drill::workspace::{self, WorkspaceFiles};
+use longhaul_drill::{Api, RequestLog, Scenario, announced_message_ids};
 use longhaul_store::{Home, RunDir, StoreError};
 use rustix::process::{Pid, kill_process};
 use serde::Serialize;
@@ -59,12 +60,10 @@ pub(super) struct DrillResult {
     pub(super) announced: BTreeSet<String>,
     pub(super) survived: Vec<SurvivedFault>,
     pub(super) waits: u32,
-    /// Differences between the workspace and the scenario's expectation.
-    pub(super) differences: Vec<String>,
-    pub(super) hash: String,
+    /// Content of the workspace.
+    pub(super) files: WorkspaceFiles,
     /// Steps of the work that were not done exactly once.
     pub(super) effect_errors: Vec<String>,
-    pub(super) expected_hash: Option<String>,
     /// Number of processes that still carry the run marker.
     pub(super) leftover_processes: usize,
 }
@@ -108,7 +107,6 @@ async fn run_scenario(
 
     let mut files = workspace::read(&work).map_err(unexpected)?;
     let effect_errors = workspace::effect_errors(&mut files, scenario.expected_effects());
-    let expected = scenario.expected_files();
     Ok(DrillResult {
         leftover_processes: leftover_processes(&report.dir).map_err(unexpected)?,
         announced: announced_message_ids(&report.dir).map_err(unexpected)?,
@@ -116,13 +114,8 @@ async fn run_scenario(
         request_log: api.request_log(),
         survived: watcher.survived,
         waits: watcher.waits,
-        differences: expected
-            .as_ref()
-            .map(|expected| workspace::differences(expected, &files))
-            .unwrap_or_default(),
+        files,
         effect_errors,
-        hash: workspace::hash(&files),
-        expected_hash: expected.as_ref().map(workspace::hash),
     })
 }
 

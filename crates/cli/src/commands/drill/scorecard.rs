@@ -3,7 +3,7 @@
 use super::play::{DrillResult, SurvivedFault};
 use crate::args::DrillAgentKind;
 use longhaul_core::{Fault, OutcomeKind};
-use longhaul_drill::{RequestLog, Scenario};
+use longhaul_drill::{RequestLog, Scenario, workspace};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -139,10 +139,11 @@ impl Scorecard {
         scenario: &Scenario,
         seed: u64,
         agent: DrillAgentKind,
-        result: &DrillResult,
+        result: DrillResult,
     ) -> Scorecard {
         let (report, request_log) = (&result.report, &result.request_log);
         let (survived, usage) = (&result.survived, &report.usage);
+        let expected_files = scenario.expected_files();
         // Only for the completed messages that the streams announced can both sides know the exact usage.
         let completed = request_log.billed().filter(|message| message.complete);
         let (exact, unannounced): (Vec<_>, Vec<_>) =
@@ -153,7 +154,9 @@ impl Scorecard {
             reported.map_or_else(|| word.clone(), |(_, reported)| reported.to_string())
         };
         let missing = scenario.expect.survives.iter().map(reported);
-        let missing = missing.filter(|word| !survived.iter().any(|survived| survived.fault.as_str() == word));
+        let is_missing =
+            |word: &String| !survived.iter().any(|survived| survived.fault.as_str() == word.as_str());
+        let faults_missing: Vec<String> = missing.filter(is_missing).collect();
         let mut card = Scorecard {
             scenario: scenario.name.clone(),
             agent,
@@ -169,8 +172,8 @@ impl Scorecard {
             },
             exit_code: Compared { expected: scenario.expect.exit, actual: report.outcome.exit_code() },
             faults_injected: injected(request_log),
-            faults_survived: survived.clone(),
-            faults_missing: missing.collect(),
+            faults_survived: result.survived,
+            faults_missing,
             attempts: report.attempts,
             waits: result.waits,
             waited_ms: report.clocks.waiting.millis(),
@@ -196,12 +199,13 @@ impl Scorecard {
                 counted: usage.total_cost().0,
             },
             wasted_tokens: wasted(request_log),
-            workspace: result
-                .expected_hash
-                .clone()
-                .map(|expected| Compared { expected, actual: result.hash.clone() }),
-            workspace_differences: result.differences.clone(),
-            effect_errors: result.effect_errors.clone(),
+            workspace: expected_files.as_ref().map(|expected| Compared {
+                expected: workspace::hash(expected),
+                actual: workspace::hash(&result.files),
+            }),
+            workspace_differences: expected_files
+                .map_or_else(Vec::new, |expected| workspace::differences(&expected, &result.files)),
+            effect_errors: result.effect_errors,
             processes_left: result.leftover_processes,
             passed: false,
         };

@@ -5,7 +5,7 @@ use super::call::command_line;
 use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;
-use crate::next_commands::recover_or_cancel;
+use crate::next_commands::{attach_or_cancel, recover_or_cancel};
 use longhaul::workflow::recoverable_workflows;
 use longhaul_core::{OutcomeKind, RunId, SessionId};
 use longhaul_store::{Home, Journal, JournalDir, RunDir, WorkflowDir};
@@ -128,7 +128,7 @@ pub fn unfinished_workflow(home: &Home, project_dir: &Path) -> Result<Option<Wor
 pub fn continue_or_cancel(dir: &JournalDir) -> Result<String, Failure> {
     let id = dir.id();
     Ok(match Journal::is_locked(&dir.journal_path())? {
-        true => format!("follow it with `longhaul attach {id}`, or stop it with `longhaul cancel {id}`"),
+        true => attach_or_cancel(id),
         false => recover_or_cancel(id),
     })
 }

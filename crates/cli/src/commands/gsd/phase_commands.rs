@@ -35,28 +35,19 @@ pub fn new_project(caller: Caller<'_>, args: &NewProjectArgs) -> Result<u8, Fail
 }
 
 pub fn plan_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
-    check_dry_run(caller, args)?;
-    let command = PhaseCommand::new(&PLAN_PHASE, &args.phase.to_string());
-    let code = command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = Project::read(caller.project_dir)?;
-        let phase = require_phase(&project, &args.phase)?;
+    call_for_phase(caller, args, &PLAN_PHASE, |_, phase| {
         Ok(match phase.plans.len() as u64 {
             0 => Next::Call(None),
             plans => {
                 Next::Complete(format!("Phase {} is already planned: {}.", phase.id, counted(plans, "plan")))
             }
         })
-    })?;
-    Ok(with_warning(caller, &args.phase, &PLAN_PHASE, code))
+    })
 }
 
 pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure> {
-    check_dry_run(caller, args)?;
-    let command = PhaseCommand::new(&EXECUTE_PHASE, &args.phase.to_string());
-    let code = command.call(caller, &args.repeat, &args.events).run(|| {
-        let project = Project::read(caller.project_dir)?;
-        let phase = require_phase(&project, &args.phase)?;
-        warn_of_state_ahead(caller, &project);
+    call_for_phase(caller, args, &EXECUTE_PHASE, |project, phase| {
+        warn_of_state_ahead(caller, project);
         match (phase.plans.len(), phase.unfinished_plans().len()) {
             (0, _) => Err(Failure::not_started(
                 format!("phase {} has no plans", phase.id),
@@ -74,16 +65,25 @@ pub fn execute_phase(caller: Caller<'_>, args: &PhaseArgs) -> Result<u8, Failure
             }
             _ => Ok(Next::Call(finished_plans(phase))),
         }
-    })?;
-    Ok(with_warning(caller, &args.phase, &EXECUTE_PHASE, code))
+    })
 }
 
-/// Rejects a dry run for a phase that does not exist, as the call itself would be.
-fn check_dry_run(caller: Caller<'_>, args: &PhaseArgs) -> Result<(), Failure> {
+fn call_for_phase(
+    caller: Caller<'_>,
+    args: &PhaseArgs,
+    command: &'static SlashCommand,
+    next: impl FnOnce(&Project, &ProjectPhase) -> Result<Next, Failure>,
+) -> Result<u8, Failure> {
+    // A dry run for a phase that does not exist is rejected, as the call itself would be.
     if caller.args.dry_run && !args.repeat.again {
         require_phase(&Project::read(caller.project_dir)?, &args.phase)?;
     }
-    Ok(())
+    let call = PhaseCommand::new(command, &args.phase).call(caller, &args.repeat, &args.events);
+    let code = call.run(|| {
+        let project = Project::read(caller.project_dir)?;
+        next(&project, require_phase(&project, &args.phase)?)
+    })?;
+    Ok(with_warning(caller, &args.phase, command, code))
 }
 
 /// Warns of work that the agent has left although its run finished as `done`. Returns the exit code of the run.
@@ -151,7 +151,7 @@ pub struct PhaseCommand {
 }
 
 impl PhaseCommand {
-    fn new(command: &'static SlashCommand, phase: &str) -> PhaseCommand {
+    fn new(command: &'static SlashCommand, phase: &PhaseId) -> PhaseCommand {
         let (arguments, name) = (format!(" {phase}"), format!("gsd-{}-{phase}", command.name));
         PhaseCommand { command, arguments, name, note: None }
     }
@@ -174,8 +174,8 @@ pub fn open_commands(
     if phase.is_complete_in_roadmap {
         return Ok(Vec::new());
     }
-    let id = phase.id.to_string();
-    let (plan, mut execute) = (PhaseCommand::new(&PLAN_PHASE, &id), PhaseCommand::new(&EXECUTE_PHASE, &id));
+    let id = &phase.id;
+    let (plan, mut execute) = (PhaseCommand::new(&PLAN_PHASE, id), PhaseCommand::new(&EXECUTE_PHASE, id));
     execute.note = finished_plans(phase);
     Ok(match open_work(project_dir, phase)? {
         OpenWork::Unplanned => vec![plan, execute],

@@ -3,22 +3,20 @@
 use super::envelope::print_end;
 use super::progress::WorkflowProgress;
 use crate::args::GlobalArgs;
-use crate::commands::detach;
+use crate::commands::detach::DetachObserver;
 use crate::commands::supervise::supervisor;
 use crate::failure::Failure;
 use crate::hints::Hint;
 use crate::next_commands::recover_or_cancel;
 use crate::{open_home, run_learning, runtime, signals};
-use longhaul::workflow::{
-    WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorkflowView, WorktreeError,
-};
-use longhaul_core::{OutcomeKind, WorkflowRecord};
-use longhaul_store::{Home, WorkflowDir, WorkflowPlan};
+use longhaul::workflow::{WorkflowError, WorkflowObserver, WorkflowReport, WorkflowStart, WorktreeError};
+use longhaul_core::OutcomeKind;
+use longhaul_store::{Home, WorkflowDir};
 
 /// Supervises one workflow on this thread, prints the outcome and returns the exit code.
 pub fn supervise_and_print(global: &GlobalArgs, home: &Home, start: WorkflowStart) -> Result<u8, Failure> {
     if global.detached {
-        let result = runtime::supervise(drive(home, start, &mut DetachedProgress::default()))?;
+        let result = runtime::supervise(drive(home, start, &mut DetachObserver::default()))?;
         return result.map(|report| report.outcome.exit_code());
     }
     let mut progress = WorkflowProgress::new(global);
@@ -46,23 +44,6 @@ pub async fn drive(
         }
     }
     Ok(report)
-}
-
-/// Reports the start of the workflow to the parent process and ignores everything else: the workflow's files hold it.
-/// Waits for the first step, after which the files no longer show an earlier outcome.
-#[derive(Default)]
-struct DetachedProgress(Option<WorkflowDir>);
-
-impl WorkflowObserver for DetachedProgress {
-    fn on_start(&mut self, dir: &WorkflowDir, _plan: &WorkflowPlan) {
-        self.0 = Some(dir.clone());
-    }
-
-    fn on_step(&mut self, _view: WorkflowView<'_>, _records: &[WorkflowRecord]) {
-        if let Some(dir) = self.0.take() {
-            detach::announce_start(dir.id(), dir.path());
-        }
-    }
 }
 
 impl From<WorktreeError> for Failure {

@@ -327,32 +327,27 @@ impl Ceilings {
     }
 
     fn apply_mode(&self, planned: Option<&str>, arguments: &mut JsonObject) -> Result<(), Failure> {
-        let requested = arguments.get(PERMISSION_MODE);
-        let Some(mode) = requested.map_or(Some(planned.unwrap_or(self.mode.as_str())), Value::as_str) else {
-            return Ok(());
-        };
-        self.require_mode(mode)?;
-        let mode = mode.to_owned();
+        let requested = arguments.get(PERMISSION_MODE).and_then(Value::as_str);
+        let mode = requested.or(planned).unwrap_or(self.mode.as_str()).to_owned();
+        self.require_mode(&mode)?;
         arguments.insert(PERMISSION_MODE.to_owned(), mode.into());
         Ok(())
     }
 
     fn require_mode(&self, mode: &str) -> Result<(), Failure> {
-        let rank = ModeCeiling::from_str(mode, false);
-        let is_below = rank.as_ref().is_ok_and(|rank| *rank <= self.mode);
-        if !is_below && !self.permits_everything() {
-            if rank.is_err() {
+        match ModeCeiling::from_str(mode, false) {
+            _ if self.permits_everything() => Ok(()),
+            Ok(mode) if mode <= self.mode => Ok(()),
+            Ok(_) => Err(Failure::usage(
+                format!("{PERMISSION_MODE}: `{mode}` is above the ceiling of this server, `{}`", self.mode),
+                "the person who installed this server raises it with --max-permission-mode",
+            )),
+            Err(_) => {
                 let modes = self.modes(PERMISSION_MODE).unwrap_or_default().join(", ");
                 let error = format!("{PERMISSION_MODE}: this server does not know `{mode}`");
-                return Err(Failure::usage(error, format!("there are {modes}")));
+                Err(Failure::usage(error, format!("there are {modes}")))
             }
-            let ceiling = self.mode.as_str();
-            let error =
-                format!("{PERMISSION_MODE}: `{mode}` is above the ceiling of this server, `{ceiling}`");
-            let hint = "the person who installed this server raises it with --max-permission-mode";
-            return Err(Failure::usage(error, hint));
         }
-        Ok(())
     }
 
     fn apply_budget(&self, planned: Option<Usd>, arguments: &mut JsonObject) -> Result<(), Failure> {

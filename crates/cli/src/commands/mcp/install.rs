@@ -149,21 +149,11 @@ fn json_change(file: &Path, key: &str, server: &Value) -> Result<Change, Failure
     let servers =
         object.object_value_or_create(key).ok_or_else(|| unusable(format!("`{key}` is no object")))?;
     match servers.get(NAME) {
+        Some(entry) if entry.to_serde_value().as_ref() == Some(server) => return Ok(None),
         Some(entry) => entry.set_value(input(server)),
         None => drop(servers.append(NAME, input(server))),
     }
-    let after = root.to_string();
-    let is_same = before.as_deref().is_some_and(|before| is_same_json(before, &after));
-    Ok((!is_same).then_some((before, after)))
-}
-
-fn is_same_json(one: &str, other: &str) -> bool {
-    let parse =
-        |text| jsonc_parser::parse_to_ast(text, &Default::default(), &ParseOptions::default()).ok()?.value;
-    match (parse(one), parse(other)) {
-        (Some(one), Some(other)) => one == other,
-        _ => false,
-    }
+    Ok(Some((before, root.to_string())))
 }
 
 fn input(value: &Value) -> CstInputValue {

@@ -1,7 +1,7 @@
 //! Finds the project, its playbook and its learning database.
 
 use crate::args::playbook::ProjectArgs;
-use crate::failure::{Failure, OrFailure, USAGE};
+use crate::failure::{Failure, OrFailure};
 use crate::next_commands::quoted;
 use crate::{open_home, output};
 use longhaul::find_agent::claude_config_dir;
@@ -81,19 +81,19 @@ pub fn similarity_threshold() -> (f64, Option<String>) {
 
 impl From<FileError> for Failure {
     fn from(error: FileError) -> Failure {
-        let exit_code = matches!(error, FileError::Undo(_)).then_some(USAGE);
-        let hint = match &error {
-            FileError::Undo(UndoError::Nothing) => "name a change of `longhaul playbook history`".to_owned(),
+        let text = error.to_string();
+        match error {
+            FileError::Undo(UndoError::Nothing) => {
+                Failure::usage(text, "name a change of `longhaul playbook history`")
+            }
             FileError::Undo(UndoError::NoSuch(_) | UndoError::ContentDeleted(_)) => {
-                "`longhaul playbook history` lists the changes".to_owned()
+                Failure::usage(text, "`longhaul playbook history` lists the changes")
             }
             FileError::Undo(UndoError::Edited { .. }) => {
-                "--force reverts it as well; it stays in the history".to_owned()
+                Failure::usage(text, "--force reverts it as well; it stays in the history")
             }
-            error => error.hint(),
-        };
-        let failure = Failure::not_started(error.to_string(), hint);
-        Failure { exit_code: exit_code.unwrap_or(failure.exit_code), ..failure }
+            error => Failure::not_started(text, error.hint()),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::INPUT;
 use super::task::Task;
 use crate::failure::{Failure, OrFailure};
 use longhaul::create_repository;
-use std::fs::{self, DirBuilder, Metadata};
+use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{self, Path, PathBuf};
@@ -84,24 +84,21 @@ impl TaskCopy<'_> {
 
     fn entry(&mut self, from: &Path, to: &Path) -> Result<(), Failure> {
         let failure = |error: io::Error| copy_failure(from, &error);
-        let metadata = fs::symlink_metadata(from).map_err(failure)?;
+        if let Ok(target) = fs::read_link(from)
+            && self.stays_inside(from, &target)
+        {
+            return symlink(target, to).map_err(failure);
+        }
         // A link that leads out of the task is replaced by a copy of its target, because the agent must not
         // change the original.
-        match fs::read_link(from) {
-            Ok(target) if self.stays_inside(from, &target) => symlink(target, to).map_err(failure),
-            Ok(_) => self.copy_plain(from, to, &fs::metadata(from).map_err(failure)?),
-            Err(_) => self.copy_plain(from, to, &metadata),
-        }
-    }
-
-    fn copy_plain(&mut self, from: &Path, to: &Path, metadata: &Metadata) -> Result<(), Failure> {
+        let metadata = fs::metadata(from).map_err(failure)?;
         if metadata.is_dir() {
             return self.folder(from, to);
         }
         if !metadata.is_file() {
-            return Err(copy_failure(from, &io::Error::other("it is neither a file nor a directory")));
+            return Err(failure(io::Error::other("it is neither a file nor a directory")));
         }
-        fs::copy(from, to).map(drop).map_err(|error| copy_failure(from, &error))
+        fs::copy(from, to).map(drop).map_err(failure)
     }
 
     /// Returns whether a link leads to a file that is copied too, by a relative path. A dangling link is

@@ -11,7 +11,7 @@ use crate::commands::supervise::{DisplayOptions, supervise_and_print, supervisor
 use crate::failure::Failure;
 use crate::output::{self, print_status};
 use crate::{limit_flags, open_home, prompt_arg, runtime};
-use longhaul::{NoObserver, ResumeOptions, RunError, RunStart, SuperviseError};
+use longhaul::{NoObserver, ResumeOptions, RunStart};
 use longhaul_core::{OutcomeKind, RunId, RunSpec};
 use longhaul_store::{Home, Journal, RunDir, StoreError};
 use std::io::{self, IsTerminal};
@@ -177,12 +177,7 @@ fn follow_running(global: &GlobalArgs, args: &RunArgs, dir: &RunDir) -> Result<u
 fn print_finished(global: &GlobalArgs, home: &Home, dir: &RunDir) -> Result<u8, Failure> {
     let followed =
         runtime::new()?.block_on(supervisor(home).observe(RunStart::Attach(dir.clone()), &mut NoObserver));
-    let report = followed.map_err(|error| match error {
-        RunError::NotStarted(SuperviseError::Orphaned(run)) => {
-            Failure::unexpected(format!("run {run} was finished, but is unfinished now"))
-        }
-        error => error.into(),
-    })?;
+    let report = followed?;
     print_end(global, &report);
     if output::format(global) == OutputFormat::Text {
         print_status(&format!("run {} has already finished; nothing was started", dir.id()));

@@ -13,8 +13,8 @@ fn parse(typed: &str, user: &str) -> Result<ArgMatches, clap::Error> {
     let mut root = Cli::command();
     let keys = Keys::for_command(&root);
     let (path, owner, trust) = (Path::new("/u"), FileOwner::User, FileTrust::Unknown);
-    let reader = Reader { keys: &keys, owner, path, home: None, user_file: None, trust };
-    let files = ConfigFiles { user: reader.read(user).expect("it can be read"), project: Default::default() };
+    let reader = Reader { keys: &keys, owner, path, text: user, home: None, user_file: None, trust };
+    let files = ConfigFiles { user: reader.read().expect("it can be read"), project: Default::default() };
     let values = merge(&keys, &files, &[], None).expect("the layers are valid");
     let typed: Vec<OsString> = typed.split(' ').map(OsString::from).collect();
     let matches = root.clone().ignore_errors(true).try_get_matches_from(&typed).expect("it is partly read");

@@ -10,8 +10,8 @@ fn read(owner: FileOwner, text: &str) -> Result<File, Failure> {
     };
     let root = Cli::command();
     let (keys, home) = (Keys::for_command(&root), Some(Path::new("/u")));
-    Reader { keys: &keys, owner, path, home, user_file: Some(user_file), trust: FileTrust::Unknown }
-        .read(text)
+    Reader { keys: &keys, owner, path, text, home, user_file: Some(user_file), trust: FileTrust::Unknown }
+        .read()
 }
 
 #[test]

@@ -21,11 +21,12 @@ fn merge_lines(
             keys: &keys,
             owner,
             path: Path::new(path),
+            text,
             home: None,
             user_file: None,
             trust: FileTrust::Unknown,
         }
-        .read(text)
+        .read()
     };
     let files = ConfigFiles {
         user: read(FileOwner::User, "/u", user)?,

@@ -93,22 +93,19 @@ impl BootstrapLearner {
             let queued = self.queued(&planned.session.path);
             LearningDb::open(&self.target.home)?.enqueue(output::now(), &queued)?;
             let last_message: Mutex<Option<String>> = Mutex::new(None);
-            let on_event = |event: WorkerEvent<'_>| match event {
-                // The result of the command says why it stopped.
-                WorkerEvent::NeedsPerson { .. } => {}
-                WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) => {
+            let on_event = |event: WorkerEvent<'_>| {
+                if let WorkerEvent::Finished(item, _, text) | WorkerEvent::Waits(item, _, text) = event {
                     let mut last = last_message.lock().unwrap_or_else(PoisonError::into_inner);
                     // A hook may have queued it too. That entry then contains nothing new.
                     let is_empty = matches!(event, WorkerEvent::Finished(_, LearnResult::Empty, _));
                     if item.queued.transcript == queued.transcript && !(is_empty && last.is_some()) {
                         *last = Some(text.to_owned());
                     }
+                }
+                // The result of the command says why it stopped.
+                if !matches!(event, WorkerEvent::NeedsPerson { .. }) {
                     print_event(self.target.kind, event);
                 }
-                WorkerEvent::Started(..)
-                | WorkerEvent::Reflected(_)
-                | WorkerEvent::Curated(_)
-                | WorkerEvent::DatabaseDamaged(_) => print_event(self.target.kind, event),
             };
             let worker = Worker {
                 paths: &self.target.home,
