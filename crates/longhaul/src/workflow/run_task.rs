@@ -227,18 +227,10 @@ impl WaitObserver {
 impl Observer for WaitObserver {
     fn on_step(&mut self, view: StepView<'_>, _step: &Step) {
         let state = view.run.state();
-        self.wait = match &state.phase {
-            Phase::Waiting { until, .. } => Some((state.wait_fault(), *until)),
-            Phase::New
-            | Phase::Starting
-            | Phase::Running
-            | Phase::Closing { .. }
-            | Phase::Stopping { .. }
-            | Phase::Sweeping { .. }
-            | Phase::Summarizing { .. }
-            | Phase::Checking { .. }
-            | Phase::Suspended { .. }
-            | Phase::Finished { .. } => None,
+        self.wait = if let Phase::Waiting { until, .. } = state.phase {
+            Some((state.wait_fault(), until))
+        } else {
+            None
         };
         if !self.is_following {
             self.report_change();
