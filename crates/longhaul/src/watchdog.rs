@@ -24,21 +24,6 @@ const POLL_INTERVAL_MIN: Duration = Duration::from_millis(50);
 // File events show a takeover at once. This is for systems without them.
 const POLL_INTERVAL_MAX: Duration = Duration::from_secs(10);
 
-/// The reason why a watchdog exited.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WatchdogExit {
-    /// The run's policy has no orphan timeout.
-    Disabled,
-    /// The run finished, and its outcome is published.
-    RunFinished,
-    /// Another supervisor took over the run.
-    Supervised,
-    /// The run has no processes.
-    NoProcesses,
-    /// The run stayed orphaned, and this many processes were stopped. The run can still be recovered.
-    Stopped(u32),
-}
-
 /// Waits until `supervisor` is dead, and then until the run finishes, has another supervisor or has no
 /// process. If the run is silent for its policy's `orphan_timeout`, its processes are stopped. Call this
 /// function in a separate process without the run marker. A supervisor starts one through
@@ -46,10 +31,10 @@ pub enum WatchdogExit {
 ///
 /// # Errors
 /// Returns an error if the run's files cannot be read, or if one of its processes cannot be stopped.
-pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<WatchdogExit, SuperviseError> {
+pub async fn watch(dir: &RunDir, supervisor: ProcessId) -> Result<(), SuperviseError> {
     let plan = dir.trusted_plan()?;
     let (marker, policy) = (RunMarker::new(dir, &plan.marker), plan.spec.policy);
-    let Some(orphan_timeout) = policy.orphan_timeout else { return Ok(WatchdogExit::Disabled) };
+    let Some(orphan_timeout) = policy.orphan_timeout else { return Ok(()) };
     wait_for_exit(supervisor).await?;
     watch_orphan(dir, &marker, orphan_timeout, policy.stop_grace).await
 }
@@ -59,7 +44,7 @@ async fn watch_orphan(
     marker: &RunMarker,
     orphan_timeout: Span,
     grace: Span,
-) -> Result<WatchdogExit, SuperviseError> {
+) -> Result<(), SuperviseError> {
     let mut watch = FileWatch::new();
     // A new supervisor appends to the journal and renames files into the directory.
     watch.add_file(&dir.journal_path());
@@ -70,17 +55,14 @@ async fn watch_orphan(
     let mut known_process = None;
     let mut processes = ProcessWatch::new();
     loop {
-        if dir.is_outcome_published() {
-            return Ok(WatchdogExit::RunFinished);
-        }
-        if is_supervised(dir).await? {
-            return Ok(WatchdogExit::Supervised);
+        if dir.is_outcome_published() || is_supervised(dir).await? {
+            return Ok(());
         }
         let mut process = match known_process.take() {
             Some(process) => process,
             None => match find_live_process(marker).await? {
                 Some(process) => process,
-                None => return Ok(WatchdogExit::NoProcesses),
+                None => return Ok(()),
             },
         };
         let started = Instant::now();
@@ -94,10 +76,8 @@ async fn watch_orphan(
             exited = process.wait_for_exit() => exited?,
         }
         silence.advance(started.elapsed(), poll_interval, OutputPosition::new(dir));
-        if silence.duration() >= orphan_timeout
-            && let Some(stopped) = stop_orphan(dir, marker, &silence, grace).await?
-        {
-            return Ok(WatchdogExit::Stopped(stopped));
+        if silence.duration() >= orphan_timeout && stop_orphan(dir, marker, &silence, grace).await? {
+            return Ok(());
         }
     }
 }
@@ -139,25 +119,25 @@ async fn find_live_process(marker: &RunMarker) -> io::Result<Option<AdoptedProce
     found.map(AdoptedProcess::from_handle).transpose()
 }
 
-/// Stops every process of the run and returns their number, or `None` if a supervisor took over. It holds the
-/// journal's lock, so that no takeover happens meanwhile.
+/// Stops every process of the run. Returns `false` if a supervisor took over. It holds the journal's lock, so that no
+/// takeover happens meanwhile.
 async fn stop_orphan(
     dir: &RunDir,
     marker: &RunMarker,
     silence: &SilenceTimer,
     grace: Span,
-) -> Result<Option<u32>, SuperviseError> {
+) -> Result<bool, SuperviseError> {
     // If a supervisor holds the lock, the next poll inspects it.
-    let Ok(_lock) = Journal::lock(&dir.journal_path()) else { return Ok(None) };
+    let Ok(_lock) = Journal::lock(&dir.journal_path()) else { return Ok(false) };
     if dir.is_outcome_published() || OutputPosition::new(dir) != silence.output {
-        return Ok(None);
+        return Ok(false);
     }
     let (at, silent_ms) = (calendar_now().into(), silence.duration());
     let stop = WatchdogStop { at, silent_ms, processes_stopped: None };
     record_stop(dir, &stop);
     let stopped = stop_processes(dir, marker, grace).await?;
     record_stop(dir, &WatchdogStop { processes_stopped: Some(stopped), ..stop });
-    Ok(Some(stopped))
+    Ok(true)
 }
 
 /// Sends SIGTERM first, so that the agent's session stays intact.
