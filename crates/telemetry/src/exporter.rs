@@ -3,11 +3,9 @@
 use crate::context::Ids;
 use crate::metrics::Metrics;
 use crate::settings::{Protocol, Settings};
-use async_trait::async_trait;
 use opentelemetry::KeyValue;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{
     ExporterBuildError, MetricExporter, Protocol as HttpProtocol, SpanExporter, WithExportConfig,
     WithHttpConfig,
@@ -21,11 +19,13 @@ use opentelemetry_sdk::resource::{
     EnvResourceDetector, SdkProvidedResourceDetector, TelemetryResourceDetector,
 };
 use opentelemetry_sdk::trace::{self, SdkTracer, SdkTracerProvider, SpanData};
+use reqwest::blocking::Client;
+use reqwest::redirect::Policy;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{env, io};
 use thiserror::Error;
-use tokio::runtime::{Builder, Handle, Runtime};
+use tokio::runtime::{Builder, Runtime};
 
 /// Longest delay of a command's exit to send the remaining data.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
@@ -75,13 +75,13 @@ struct DroppedData {
 
 /// Builds an exporter. The builders of both signals have the same methods, but no trait in common.
 macro_rules! build_exporter {
-    ($builder:expr, $target:expr, $runtime:expr) => {
+    ($builder:expr, $target:expr) => {
         match http_protocol($target.protocol) {
             None => $builder.with_tonic().build()?,
             Some(http_protocol) => $builder
                 .with_http()
                 .with_protocol(http_protocol)
-                .with_http_client(Client::new($runtime.handle().clone(), $target.timeout)?)
+                .with_http_client(client($target.timeout)?)
                 .build()?,
         }
     };
@@ -94,13 +94,13 @@ struct Exporters {
 }
 
 impl Exporters {
-    /// Must be called within the runtime.
-    fn build(settings: &Settings, runtime: &Runtime) -> Result<Exporters, TelemetryError> {
+    /// Must be called within the runtime, for gRPC.
+    fn build(settings: &Settings) -> Result<Exporters, TelemetryError> {
         let traces = settings.traces.as_ref().map(|target| -> Result<_, TelemetryError> {
-            Ok(build_exporter!(SpanExporter::builder(), target, runtime))
+            Ok(build_exporter!(SpanExporter::builder(), target))
         });
         let metrics = settings.metrics.as_ref().map(|target| -> Result<_, TelemetryError> {
-            Ok(build_exporter!(MetricExporter::builder(), target, runtime))
+            Ok(build_exporter!(MetricExporter::builder(), target))
         });
         Ok(Exporters { traces: traces.transpose()?, metrics: metrics.transpose()? })
     }
@@ -128,7 +128,7 @@ impl Telemetry {
     pub fn check(settings: &Settings) -> Result<(), TelemetryError> {
         let runtime = runtime()?;
         let _runtime_guard = runtime.enter();
-        Exporters::build(settings, &runtime).map(drop)
+        Exporters::build(settings).map(drop)
     }
 
     /// Starts the pipeline, or returns `None` if the settings disable it.
@@ -144,7 +144,7 @@ impl Telemetry {
         let runtime_guard = runtime.enter();
         let dropped: Arc<Mutex<DroppedData>> = Arc::default();
         let ids = Ids::default();
-        let exporters = Exporters::build(settings, &runtime)?;
+        let exporters = Exporters::build(settings)?;
         let traces = exporters.traces.map(|inner| {
             let exporter = CountingExporter { inner, dropped: Arc::clone(&dropped) };
             let provider =
@@ -186,7 +186,7 @@ impl Telemetry {
     }
 }
 
-/// Returns the runtime that sends the requests of the exporters, which block their own threads.
+/// Returns the runtime that sends the requests over gRPC. The exporters block their own threads meanwhile.
 fn runtime() -> io::Result<Runtime> {
     Builder::new_multi_thread().worker_threads(1).thread_name("telemetry").enable_all().build()
 }
@@ -288,30 +288,12 @@ impl PushMetricExporter for CountingExporter<MetricExporter> {
     }
 }
 
-/// An HTTP client that follows no redirect, because a request may carry a key for one host only. It sends on the
-/// runtime of this crate, because the exporters run on threads without one.
-#[derive(Debug)]
-struct Client {
-    client: reqwest::Client,
-    runtime: Handle,
-}
-
-impl Client {
-    /// Creates a client on `runtime` with this timeout for each request. The exporter limits only its
-    /// retries.
-    fn new(runtime: Handle, timeout: Duration) -> Result<Client, reqwest::Error> {
-        // Of the two available providers, this one builds without C++ and an assembler. Installing it fails
-        // if another provider is already installed, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder().timeout(timeout).redirect(reqwest::redirect::Policy::none());
-        Ok(Client { client: client.build()?, runtime })
-    }
-}
-
-#[async_trait]
-impl HttpClient for Client {
-    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
-        let client = self.client.clone();
-        self.runtime.spawn(async move { client.send_bytes(request).await }).await?
-    }
+/// Creates an HTTP client with this timeout for each request, because the exporter limits only its retries. The
+/// client follows no redirect: a request may carry a key for one host only. It blocks, because the exporters run on
+/// threads of their own.
+fn client(timeout: Duration) -> Result<Client, reqwest::Error> {
+    // Of the two available providers, this one builds without C++ and an assembler. Installing it fails if
+    // another provider is already installed, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    Client::builder().timeout(timeout).redirect(Policy::none()).build()
 }
