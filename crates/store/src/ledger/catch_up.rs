@@ -97,32 +97,32 @@ impl Ledger {
     /// Entries written before a failure stay.
     pub fn rebuild(&mut self) -> Result<CatchUpStats, LedgerError> {
         self.transaction(|db| {
-            for table in ["spend", "attempts"] {
+            ["spend", "attempts"].iter().try_for_each(|table| {
                 // No entry replaces these rows.
-                db.execute(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT run FROM runs)"), [])?;
-            }
-            // No directory has this time, and no journal this position.
-            db.execute("UPDATE days SET modified = 0", [])?;
-            db.execute("UPDATE runs SET journal_bytes = 0, journal_modified = 0", [])
+                db.execute(&format!("DELETE FROM {table} WHERE run NOT IN (SELECT run FROM runs)"), [])
+                    .map(drop)
+            })
         })?;
-        let home = self.home.clone();
-        let mut stats = self.list_days(&home)?;
-        let recorded = self.stored_runs(&RunFilter::default())?;
-        let outdated = recorded.iter().filter(|run| run.journal == JournalPosition::default());
-        let dirs: Vec<RunDir> = outdated.map(|run| current_dir(&home, run)).collect();
-        stats.derived += dirs.len() as u64;
-        self.derive(dirs)?;
-        self.store_location(&LedgerLocation::new(&home))?;
+        let stats = self.derive_if(|_| true)?;
+        self.store_location(&LedgerLocation::new(&self.home))?;
         Ok(stats)
     }
 
-    /// Derives the ledger again if it was last used at another location. A home that was copied or restored from
-    /// a backup can contain runs that are older or newer than its ledger.
+    /// Compares every run with its directory if the ledger was last used at another location. A home that was
+    /// copied or restored from a backup can contain runs that are older or newer than its ledger.
     fn check_location(&mut self) -> Result<CatchUpStats, LedgerError> {
-        if self.location()? == Some(LedgerLocation::new(&self.home)) {
+        let (current, last) = (LedgerLocation::new(&self.home), self.location()?);
+        if last.as_ref() == Some(&current) {
             return Ok(CatchUpStats::default());
         }
-        self.rebuild()
+        let old_home = last.map(|location| location.home).filter(|home| *home != current.home);
+        let stats = self.derive_if(|run| {
+            // A workspace inside the run's directory moved with the home.
+            let has_moved = |home: &PathBuf| Path::new(&run.project).starts_with(home);
+            outdated_dir(run).is_some() || old_home.as_ref().is_some_and(has_moved)
+        })?;
+        self.store_location(&current)?;
+        Ok(stats)
     }
 
     fn location(&self) -> Result<Option<LedgerLocation>, LedgerError> {
@@ -143,6 +143,27 @@ impl Ledger {
             db.execute("INSERT INTO place (home, device, inode) VALUES (?, ?, ?)", values)
         })?;
         Ok(())
+    }
+
+    /// Lists all days, and derives the runs for which `is_stale` returns `true` again.
+    fn derive_if(&mut self, is_stale: impl Fn(&LedgerRun) -> bool) -> Result<CatchUpStats, LedgerError> {
+        let recorded = self.stored_runs(&RunFilter::default())?;
+        let stale: Vec<RunId> = recorded.into_iter().filter(is_stale).map(|run| run.id).collect();
+        self.transaction(|db| {
+            // No directory has this time.
+            db.execute("UPDATE days SET modified = 0", [])?;
+            let reset = "UPDATE runs SET journal_bytes = 0, journal_modified = 0 WHERE id = ?";
+            let mut reset = db.prepare_cached(reset)?;
+            stale.iter().try_for_each(|id| reset.execute([id.as_str()]).map(drop))
+        })?;
+        let home = self.home.clone();
+        let mut stats = self.list_days(&home)?;
+        let recorded = self.stored_runs(&RunFilter::default())?;
+        let stale = recorded.iter().filter(|run| run.journal == JournalPosition::default());
+        let dirs: Vec<RunDir> = stale.map(|run| current_dir(&home, run)).collect();
+        stats.derived += dirs.len() as u64;
+        self.derive(dirs)?;
+        Ok(stats)
     }
 
     /// Lists each day whose directory changed since it was last listed. Adds new runs and removes deleted
