@@ -216,8 +216,7 @@ pub(crate) fn classify_reported_success(result: &AgentResult) -> Option<Fault> {
     if result.denials > 0 {
         return Some(Fault::Permission);
     }
-    let unfinished = result.empty || result.stop_hook_capped || result.stop_reason == StopReason::PauseTurn;
-    unfinished.then_some(Fault::Unfinished)
+    result.is_unfinished().then_some(Fault::Unfinished)
 }
 
 #[cfg(test)]

@@ -189,7 +189,12 @@ impl AgentResult {
 
     /// Returns whether the exchange counts as progress: it succeeded and has an answer.
     pub fn is_progress(&self) -> bool {
-        !self.is_error && !self.empty && self.terminal_reason == TerminalReason::Completed
+        !self.is_error && !self.is_unfinished() && self.terminal_reason == TerminalReason::Completed
+    }
+
+    /// Returns whether the exchange ended before its answer, although the vendor reports a success.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.empty || self.stop_hook_capped || self.stop_reason == StopReason::PauseTurn
     }
 }
 

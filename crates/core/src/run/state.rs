@@ -148,9 +148,9 @@ pub struct State {
     pub parks: u32,
     /// Start of the first park since the last progress.
     pub parked_since: Option<Moment>,
-    /// Number of nudges for a missing answer in the whole run.
+    /// Number of nudges for a missing answer since progress reset the count.
     pub answer_nudges: u32,
-    /// Number of nudges for a truncated answer in the whole run.
+    /// Number of nudges for a truncated answer since progress reset the count.
     pub smaller_steps_nudges: u32,
     /// Faults with one allowed retry in a run that was already made.
     pub faults_retried_once: BTreeSet<Fault>,

@@ -112,6 +112,25 @@ fn nudges_twice_for_truncated_answer() {
 }
 
 #[test]
+fn nudges_again_after_progress() {
+    let truncated = "fails truncated; spawn; ";
+    check_run(
+        &format!("working; {truncated}{truncated}tool; tool-ends; {truncated}fails truncated"),
+        expect![[r#"
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 2 resume s1, nudge to smaller_steps; > sweep; attempt 2 resume s1, nudge to smaller_steps; > spawn 2
+            spawn            spawned 7
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 3 resume s1, nudge to smaller_steps; > sweep; attempt 3 resume s1, nudge to smaller_steps; > spawn 3
+            spawn            spawned 7
+            tool             -
+            tool-ends        progress
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 4 resume s1, nudge to smaller_steps; > sweep; attempt 4 resume s1, nudge to smaller_steps; > spawn 4
+            spawn            spawned 7
+            fails truncated  output_limit -> nudge smaller_steps in 0s: 5 resume s1, nudge to smaller_steps; > sweep; attempt 5 resume s1, nudge to smaller_steps; > spawn 5
+        "#]],
+    );
+}
+
+#[test]
 fn nudges_twice_for_missing_answer() {
     check_run(
         "working; ends empty; idle; exit 0; spawn; ends empty; exit 0; spawn; ends empty; exit 0",

@@ -203,7 +203,7 @@ fn failed_exchange_is_not_a_stop() {
         "exchange; ends paused; idle; exit 0",
         expect![[r#"
             exchange         -
-            ends paused      progress
+            ends paused      -
             idle             input closed; > close input
             exit 0           unfinished -> nudge answer in 0s: 2 resume s1, nudge to answer; > sweep; attempt 2 resume s1, nudge to answer; > spawn 2
         "#]],
