@@ -3,16 +3,13 @@
 //! Joining two different points loses one for good, while keeping two equal ones costs a line. So doubtful
 //! pairs stay separate.
 
-mod word_overlap;
 mod words;
 
-pub(super) use word_overlap::pairs;
-#[cfg(test)]
-pub(super) use word_overlap::similarity;
-pub(super) use words::terms;
+pub(super) use words::{terms, words};
 
 use super::AppliedChange;
 use crate::{Playbook, Point, Section};
+use words::Words;
 
 /// Default for the minimum similarity of duplicates.
 pub const THRESHOLD: f64 = 0.85;
@@ -59,10 +56,10 @@ pub(super) fn merge_duplicates(playbook: &mut Playbook, threshold: f64) -> Vec<A
 
 /// Returns for each point the index of the first equivalent one, which may be its own.
 fn firsts(playbook: &Playbook, threshold: f64) -> Vec<usize> {
-    let points: Vec<(Section, &Point)> = playbook.points().collect();
-    let texts: Vec<&str> = points.iter().map(|(_, point)| point.text.as_str()).collect();
-    let pairs = pairs(&texts, threshold).into_iter();
-    groups(texts.len(), pairs.filter(|(a, b)| have_same_meaning(points[*a], points[*b])))
+    let points: Vec<(Section, Words)> =
+        playbook.points().map(|(section, point)| (section, words(&point.text))).collect();
+    let pairs = (0..points.len()).flat_map(|b| (0..b).map(move |a| (a, b)));
+    groups(points.len(), pairs.filter(|(a, b)| are_equivalent(&points[*a], &points[*b], threshold)))
 }
 
 /// Returns for each of `count` elements the first one of its group. Pairs are in one group.
@@ -77,11 +74,24 @@ pub(super) fn groups(count: usize, pairs: impl Iterator<Item = (usize, usize)>) 
     (0..count).map(|index| first(&firsts, index)).collect()
 }
 
-/// Returns whether two points with similar texts mean the same. `edit generated files` is advice in one
-/// section and a mistake in [`Section::Mistakes`]. A text with a negation means the same in every section.
-fn have_same_meaning(a: (Section, &Point), b: (Section, &Point)) -> bool {
-    let is_mistake = |(section, _): (Section, &Point)| section == Section::Mistakes;
-    is_mistake(a) == is_mistake(b) || words::words(&a.1.text).denials > 0
+/// Returns whether two points mean the same. `edit generated files` is advice in one section and a mistake in
+/// [`Section::Mistakes`]. A text with a negation means the same in every section.
+fn are_equivalent(a: &(Section, Words), b: &(Section, Words), threshold: f64) -> bool {
+    let is_mistake = |point: &(Section, Words)| point.0 == Section::Mistakes;
+    (is_mistake(a) == is_mistake(b) || a.1.denials > 0) && similarity(&a.1, &b.1) >= threshold
+}
+
+/// Returns the similarity of two texts: the length of the shorter one as a share of the longer one, 1 if they are
+/// equal, and 0 if they may differ in meaning. The longer text must have all words of the shorter one in their order,
+/// and may add plain ones: another word, number, name, negation or order can change the meaning.
+pub(super) fn similarity(a: &Words, b: &Words) -> f64 {
+    let (short, long) = if a.words.len() <= b.words.len() { (a, b) } else { (b, a) };
+    let mut rest = short.words.iter().peekable();
+    let adds_plain_words = long.words.iter().all(|word| rest.next_if_eq(&word).is_some() || !word.is_exact);
+    if short.words.is_empty() || rest.next().is_some() || !adds_plain_words || a.denials != b.denials {
+        return 0.0;
+    }
+    short.words.len() as f64 / long.words.len() as f64
 }
 
 fn first(firsts: &[usize], mut index: usize) -> usize {

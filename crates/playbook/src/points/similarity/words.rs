@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, PartialEq)]
 pub(super) struct Word {
     /// Lowercase stem; the whole word if it is exact.
     pub(super) stem: String,
@@ -12,13 +12,11 @@ pub(super) struct Word {
     pub(super) is_exact: bool,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words {
+#[derive(Debug)]
+pub(in super::super) struct Words {
     pub(super) words: Vec<Word>,
     /// Number of negations.
     pub(super) denials: usize,
-    /// Whether the order of two sides matters, as in `a over b`.
-    pub(super) is_directed: bool,
 }
 
 // Words that are common in advice and say nothing about its subject.
@@ -50,14 +48,9 @@ const NEGATIONS: &[&[&str]] = &[
 // These words end a negation.
 const NEGATION_ENDS: &[&str] = &["always", "but", "instead", "only", "otherwise", "rather"];
 
-const DIRECTION_WORDS: &[&str] = &[
-    "after", "before", "from", "instead", "into", "less", "more", "over", "rather", "than", "then", "to",
-    "under", "until",
-];
-
 /// Extracts the words of a text. Returns the stop words if there are no others.
-pub(super) fn words(text: &str) -> Words {
-    let mut found = Words { words: Vec::new(), denials: 0, is_directed: false };
+pub(in super::super) fn words(text: &str) -> Words {
+    let mut found = Words { words: Vec::new(), denials: 0 };
     let mut stop_words = Vec::new();
     let mut is_denied = false;
     let text = text.replace('’', "'");
@@ -69,7 +62,6 @@ pub(super) fn words(text: &str) -> Words {
             if NEGATION_ENDS.contains(&lower.as_str()) {
                 is_denied = false;
             }
-            found.is_directed |= DIRECTION_WORDS.contains(&lower.as_str());
             if !is_exact && is_negation(&lower) {
                 found.denials += 1;
                 is_denied = true;
