@@ -241,21 +241,23 @@ impl WorkflowHistory {
             {
                 // Only the user can do what the problem of a phase says.
                 let problem = self.status.phases.iter().find_map(|phase| phase.problem.as_ref());
+                let mut commands = next_commands(&self.status, outcome);
                 let mut text = match self.errors.first() {
                     None => "nothing to do".to_owned(),
                     Some(reason) if outcome.kind == OutcomeKind::NeedsPerson => {
                         problem.unwrap_or(reason).trim_end_matches('.').to_owned()
                     }
                     Some(_) => match &self.status.own_limit_run {
-                        Some(run) => format!("raise the limit of run {run}, then resume the workflow"),
-                        None => "resume the workflow to continue".to_owned(),
+                        Some(run) if commands.len() > 1 => {
+                            format!("raise the limit of run {run}, then resume the workflow")
+                        }
+                        Some(_) | None => "resume the workflow to continue".to_owned(),
                     },
                 };
                 let project = self.plan.project_dir.as_path();
                 // A result that could not be merged is not dropped: it is done work.
                 let mut worktrees = self.dir.worktrees();
                 worktrees.retain(|(path, _)| !self.is_unmerged(path));
-                let mut commands = next_commands(&self.status, outcome);
                 if !worktrees.is_empty() {
                     text += "; git worktrees of its runs are left, and the last commands drop them with their work";
                     commands.extend(commands_to_drop_worktrees(project, &worktrees));

@@ -15,8 +15,11 @@ pub fn next_commands(status: &WorkflowStatus, outcome: Outcome) -> Vec<String> {
         let mut named = items.filter(|item| kinds.iter().any(|kind| kind.as_str() == item.status));
         named.find_map(|item| item.run.as_ref()).map(|run| format!("longhaul {command} {run}"))
     };
-    let why =
-        command_of_run("why", &[OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed]);
+    // A run that did not start names what is wrong with its settings.
+    let why = command_of_run(
+        "why",
+        &[OutcomeKind::Failed, OutcomeKind::NeedsPerson, OutcomeKind::CheckFailed, OutcomeKind::NotStarted],
+    );
     // At least as much again, so that the rest has a chance to fit.
     let raise = match status.exhausted_limit {
         Some(Limit::Budget) => status.budget_usd.map(|budget| {

@@ -16,12 +16,14 @@ pub use registry::RegisteredProject;
 use crate::args::{GlobalArgs, GsdArgs, GsdCommand};
 use crate::commands::detach;
 use crate::failure::{Failure, UNEXPECTED_ERROR, USAGE};
+use crate::next_commands::quoted;
 use crate::output::envelope::Envelope;
 use crate::{output, prompt_arg};
 use call::Caller;
 use clap::ArgMatches;
 use longhaul_core::Span;
 use serde::Serialize;
+use std::env;
 use std::path::Path;
 use std::time::Instant;
 
@@ -37,6 +39,17 @@ pub fn gsd(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<
             Err(Failure { exit_code, ..failure })
         }
     }
+}
+
+/// Returns a command line of `longhaul gsd` that works on this project from the present directory.
+fn command_line(project_dir: &Path, rest: &str) -> String {
+    let is_here = env::current_dir().is_ok_and(|here| here == project_dir);
+    let dir = if is_here {
+        String::new()
+    } else {
+        format!(" --project-dir {}", quoted(&project_dir.to_string_lossy()))
+    };
+    format!("longhaul gsd{dir} {rest}")
 }
 
 fn dispatch(global: &GlobalArgs, args: &GsdArgs, matches: &ArgMatches) -> Result<u8, Failure> {

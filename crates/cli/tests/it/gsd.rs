@@ -451,6 +451,34 @@ fn next_command_is_the_first_that_a_phase_needs() {
     next("phase 2 (Count lines): execute-phase");
 }
 
+/// The framework calls a phase complete when its plans have summaries, before it verifies the phase.
+#[test]
+fn phase_with_gaps_is_open_although_the_roadmap_calls_it_complete() {
+    let (stage, server) = (created(), Server::start(ANY_PHASE));
+    let roadmap = stage.work().join(".planning/ROADMAP.md");
+    let text = fs::read_to_string(&roadmap).expect("the roadmap");
+    fs::write(&roadmap, text.replace("[ ] **Phase 1", "[x] **Phase 1")).expect("the stage is writable");
+    let dir = stage.work().join(".planning/phases/01-count-words");
+    fs::create_dir_all(&dir).expect("the stage is writable");
+    for (file, content) in [
+        ("01-01-PLAN.md", "# Plan"),
+        ("01-01-SUMMARY.md", "# Summary"),
+        ("01-VERIFICATION.md", "---\nstatus: gaps_found\n---\n"),
+    ] {
+        fs::write(dir.join(file), content).expect("the stage is writable");
+    }
+    let phases =
+        |args: &[&str]| gsd(&stage, &stage.agent(), &server, &[&["phases", "1..1"], args].concat()).output();
+    let dry_run = phases(&["--dry-run"]);
+    assert!(dry_run.stdout.contains("/gsd:plan-phase 1 --gaps"), "{dry_run:?}");
+    fs::write(dir.join("01-VERIFICATION.md"), "---\nstatus: human_needed\n---\n")
+        .expect("the stage is writable");
+    phases(&[]).envelope(23);
+    fs::write(dir.join("01-VERIFICATION.md"), "---\nstatus: passed\n---\n").expect("the stage is writable");
+    phases(&[]).envelope(0);
+    assert!(stage.runs().is_empty());
+}
+
 #[test]
 fn inserted_phase_has_its_place_by_number() {
     let (stage, server) = (created(), Server::start(ANY_PHASE));

@@ -39,7 +39,13 @@ pub fn phase_file(
     let phases = file.names();
     let scope =
         PromptScope { phases: &phases, parameters: &file.parameters.values, has_items: fan_out.is_some() };
-    let edit_paths = table.edit_paths.iter().map(|path| template(file, &scope, path));
+    // An empty list would allow every path.
+    if let Some(paths) = table.edit_paths.as_ref().filter(|paths| paths.get_ref().is_empty()) {
+        let hint = "name a path, or remove it; `deny_tools` denies all edits";
+        return Err(file.source.error(paths.span(), "`edit_paths` is empty", hint));
+    }
+    let edit_paths = table.edit_paths.iter().flat_map(|paths| paths.get_ref());
+    let edit_paths = edit_paths.map(|path| template(file, &scope, path));
     let limits = file.limits(table.run.get("budget"), table.run.get("time_limit"))?;
     let mut settings = toml::Table::new();
     for (key, value) in &table.run {

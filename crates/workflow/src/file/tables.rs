@@ -69,8 +69,7 @@ pub struct PhaseTable {
     pub max_objectives: Option<Spanned<Count<ITEMS_MAX>>>,
     #[serde(default)]
     pub isolation: Isolation,
-    #[serde(default)]
-    pub edit_paths: Vec<Spanned<Text>>,
+    pub edit_paths: Option<Spanned<Vec<Spanned<Text>>>>,
     pub schema: Option<Spanned<Value>>,
     pub schema_file: Option<Spanned<Text>>,
     #[serde(default)]

@@ -363,6 +363,7 @@ const WRONG: &[(&str, &str)] = &[
     ),
     ("bare list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = [\"a\", \"b\"]\n"),
     ("empty list", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { list = [] }\n"),
+    ("no edit paths", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nedit_paths = []\n"),
     ("wrong glob", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"[a\" }\n"),
     ("glob out of the project", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { glob = \"../*\" }\n"),
     ("pointer without phase", "[[phase]]\nname = \"a\"\nprompt = \"b\"\nfan_out = { pointer = \"/a\" }\n"),

@@ -2,14 +2,14 @@
 //! the project.
 
 use super::earlier_run::{self, EarlierRun};
-use super::print_sentence;
 use super::slash_command::{self, SYSTEM_PROMPT, SlashCommand};
+use super::{command_line, print_sentence};
 use crate::args::{EventsArgs, GlobalArgs, GsdCallArgs, NotifyArgs, RepeatArgs, RunArgs};
 use crate::commands::attach;
 use crate::commands::run::{PreparedRun, TypedFlags, parse_run, prepare, warn_of_ignored_settings};
 use crate::commands::supervise::{DisplayOptions, supervise_and_print};
 use crate::failure::{Failure, OrFailure};
-use crate::next_commands::{quoted, recover_or_cancel};
+use crate::next_commands::recover_or_cancel;
 use crate::open_home;
 use crate::output::lifecycle::Lifecycle;
 use crate::output::{self, print_status};
@@ -17,7 +17,6 @@ use clap::ArgMatches;
 use longhaul::RunStart;
 use longhaul_core::{SessionId, Span};
 use longhaul_store::RunDir;
-use std::env;
 use std::ffi::OsString;
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -65,17 +64,6 @@ pub enum Next {
     Call(Option<String>),
     /// The work is complete, with a result for the envelope.
     Complete(String),
-}
-
-/// Returns a command line of `longhaul gsd` that works on this project from the present directory.
-pub fn command_line(project_dir: &Path, rest: &str) -> String {
-    let is_here = env::current_dir().is_ok_and(|here| here == project_dir);
-    let dir = if is_here {
-        String::new()
-    } else {
-        format!(" --project-dir {}", quoted(&project_dir.to_string_lossy()))
-    };
-    format!("longhaul gsd{dir} {rest}")
 }
 
 impl Caller<'_> {

@@ -1,7 +1,7 @@
 //! Finds the last run of a command on a project, so that the same command continues it, and unfinished runs of other
 //! commands. Changes nothing.
 
-use super::call::command_line;
+use super::command_line;
 use crate::commands::recover::unfinished_workflow_of;
 use crate::commands::run::{KeyState, key_state};
 use crate::failure::Failure;

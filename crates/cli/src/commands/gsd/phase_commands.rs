@@ -171,13 +171,16 @@ pub fn open_commands(
     project_dir: &Path,
     phase: &ProjectPhase,
 ) -> Result<Vec<PhaseCommand>, Failure> {
-    if phase.is_complete_in_roadmap {
+    let work = open_work(project_dir, phase)?;
+    // The framework calls a phase complete before it verifies it.
+    let is_refuted = matches!(work, OpenWork::Gaps | OpenWork::NeedsPerson(_));
+    if phase.is_complete_in_roadmap && !is_refuted {
         return Ok(Vec::new());
     }
     let id = &phase.id;
     let (plan, mut execute) = (PhaseCommand::new(&PLAN_PHASE, id), PhaseCommand::new(&EXECUTE_PHASE, id));
     execute.note = finished_plans(phase);
-    Ok(match open_work(project_dir, phase)? {
+    Ok(match work {
         OpenWork::Unplanned => vec![plan, execute],
         OpenWork::Gaps => vec![PhaseCommand { arguments: format!(" {id} --gaps"), ..plan }, execute],
         OpenWork::Unfinished(_) if execute.note.is_some() => vec![execute],

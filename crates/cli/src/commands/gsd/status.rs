@@ -1,8 +1,7 @@
 //! `longhaul gsd status` and `longhaul gsd verify-phase`: the state of a project and of the work of a phase, read from
 //! the `.planning` directory. They call no model.
 
-use super::call::command_line;
-use super::{print, print_sentence};
+use super::{command_line, print, print_sentence};
 use crate::args::{GlobalArgs, VerifyPhaseArgs};
 use crate::failure::Failure;
 use crate::output;

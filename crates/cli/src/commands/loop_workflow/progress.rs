@@ -150,7 +150,7 @@ impl WorkflowObserver for WorkflowProgress {
                 let cause = fault.map_or("no fault", Fault::describe);
                 format!("{run}: {cause}; waiting until {}", future_time(until))
             }
-            None => format!("{run}: works again"),
+            None => format!("{run}: its wait is over"),
         };
         self.line(output::now(), &text);
     }

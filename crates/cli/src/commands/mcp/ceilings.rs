@@ -284,7 +284,7 @@ impl Ceilings {
         }
         match (self.budget, planned.budget) {
             (Some(ceiling), Some(budget)) if budget <= ceiling => Ok(()),
-            (Some(ceiling), _) => Err(above_budget(ceiling)),
+            (Some(ceiling), _) => Err(above_budget(BUDGET, ceiling)),
             (None, _) => Ok(()),
         }
     }
@@ -383,7 +383,8 @@ impl Ceilings {
         };
         // `none` is 0.
         if total == Usd::ZERO || total + added.unwrap_or_default() > ceiling {
-            return Err(above_budget(ceiling));
+            let argument = if added.is_some() && total <= ceiling { ADD_BUDGET } else { BUDGET };
+            return Err(above_budget(argument, ceiling));
         }
         Ok(())
     }
@@ -423,8 +424,8 @@ impl Ceilings {
     }
 }
 
-fn above_budget(ceiling: Usd) -> Failure {
-    let error = format!("{BUDGET}: the ceiling of this server is ${:.2}", ceiling.as_dollars());
+fn above_budget(argument: &str, ceiling: Usd) -> Failure {
+    let error = format!("{argument}: the ceiling of this server is ${:.2}", ceiling.as_dollars());
     Failure::usage(error, "the person who installed this server raises it with --max-budget")
 }
 
