@@ -31,7 +31,7 @@ pub enum Remedy {
     ReplaceFullSession,
     /// Retry once without progress: on a fork of the session, or on a new session if there is nothing to fork.
     TryFork,
-    /// Nudge the agent on the same session, twice in a row without progress.
+    /// Nudge the agent on the same session, twice: for a truncated answer again after progress.
     Nudge(Nudge),
     /// Continue the same session after the agent stopped on its own. No fault leads to it.
     KeepGoing,

@@ -444,7 +444,12 @@ fn next_command_is_the_first_that_a_phase_needs() {
     let prompt = stage.runs()[0].plan().expect("a plan").spec.prompt;
     assert_eq!(prompt, "/gsd:plan-phase 1 --gaps");
 
-    // A phase that the roadmap calls complete is left alone.
+    // A phase that the roadmap calls complete is left alone, unless its report says otherwise.
+    fs::write(
+        stage.work().join(".planning/phases/01-count-words/01-VERIFICATION.md"),
+        "---\nstatus: passed\n---\n",
+    )
+    .expect("the stage is writable");
     let roadmap = stage.work().join(".planning/ROADMAP.md");
     let text = fs::read_to_string(&roadmap).expect("the roadmap");
     fs::write(&roadmap, text.replace("[ ] **Phase 1", "[x] **Phase 1")).expect("the stage is writable");

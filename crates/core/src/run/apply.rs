@@ -278,6 +278,7 @@ impl State {
         self.idle_stops = 0;
         self.limit_warning_sent = false;
         self.reset_progress_counts();
+        self.answer_nudges = 0;
         self.faults_retried_once.clear();
     }
 
@@ -287,7 +288,6 @@ impl State {
         self.outage_waits = 0;
         self.malformed_responses = 0;
         self.parks = 0;
-        self.answer_nudges = 0;
         self.smaller_steps_nudges = 0;
         self.faults_with_new_session.clear();
         self.strategies_tried.clear();

@@ -148,7 +148,7 @@ pub struct State {
     pub parks: u32,
     /// Start of the first park since the last progress.
     pub parked_since: Option<Moment>,
-    /// Number of nudges for a missing answer since progress reset the count.
+    /// Number of nudges for a missing answer in the whole run. A hook that stops each exchange must end the run.
     pub answer_nudges: u32,
     /// Number of nudges for a truncated answer since progress reset the count.
     pub smaller_steps_nudges: u32,

@@ -29,7 +29,7 @@ pub(crate) struct Bounds {
     faults_retried_once: [bool; FAULTS],
     /// Faults for which a new session was started since the last progress.
     faults_with_new_session: [bool; FAULTS],
-    /// Nudges for a missing and for a truncated answer since the last progress.
+    /// Nudges for a missing answer, and for a truncated one since the last progress.
     nudges: [u32; 2],
 }
 
@@ -51,7 +51,7 @@ pub(super) enum Bound {
     SessionLost,
     /// One new session without progress.
     NewSession,
-    /// Two nudges of this kind in a row without progress.
+    /// Two nudges of this kind.
     Nudge(usize),
     /// The agent's own limit is final, unless the run's limit is higher.
     AgentLimit,
@@ -117,8 +117,8 @@ impl Bounds {
     pub(crate) fn on_progress(&mut self, policy: &Policy) {
         self.parked_since = None;
         if policy.progress_resets_retries {
-            let Bounds { faults_retried_once, .. } = *self;
-            *self = Bounds { faults_retried_once, ..Bounds::default() };
+            let Bounds { faults_retried_once, nudges: [of_answers, _], .. } = *self;
+            *self = Bounds { faults_retried_once, nudges: [of_answers, 0], ..Bounds::default() };
         }
     }
 
