@@ -143,7 +143,7 @@ The state in which a new supervisor found a run.
 @dataclass(frozen=True, kw_only=True)
 class RemedyNudge:
     """
-    Nudge the agent on the same session, twice in a row without progress.
+    Nudge the agent on the same session, twice: for a truncated answer again after progress.
     """
 
     nudge: Nudge
