@@ -67,14 +67,11 @@ pub fn test(root: &Path, deny_skipped: bool) -> io::Result<()> {
         command.args(args).envs(environment.iter().map(|(name, value)| (name, value))).current_dir(root);
         command
     };
-    let mut flaky = Vec::new();
+    let (mut flaky, start) = (Vec::new(), Instant::now());
     for args in CHECKS.iter().chain([&PORTABLE_TESTS, &TESTS]) {
-        println!("▶ cargo {args}");
+        println!("▶ cargo {args} (at {} s)", start.elapsed().as_secs());
         let args: Vec<&str> = args.split(' ').collect();
-        let start = Instant::now();
-        let tested = retry::run(&args, cargo_with)?;
-        println!("{} s", start.elapsed().as_secs());
-        match tested {
+        match retry::run(&args, cargo_with)? {
             Tested::Passed => {}
             Tested::Flaky(tests) => flaky.extend(tests),
             Tested::Failed(status) => failed.push(format!("cargo {}: {status}", args.join(" "))),
